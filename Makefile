@@ -1,0 +1,40 @@
+# The few commands of the README. CMake and its presets do the work; see CONTRIBUTING.md.
+#
+#   CTEST_ARGS   passed to ctest by `make test`, e.g. make test CTEST_ARGS="-L unit"
+#   NO_DEPS=1    does not look for packages (a system without apt, or your own installation)
+
+CTEST_ARGS ?=
+
+.PHONY: all release dev demo test check format deps clean help
+.DEFAULT_GOAL := release
+
+all: release
+
+release: deps ## build build/release/pada (plain `make`)
+	cmake --preset release
+	cmake --build --preset release
+
+dev: deps ## build build/dev/pada: sanitizers on, warnings are errors
+	cmake --preset dev
+	cmake --build --preset dev
+
+demo: release ## evaluate three networks on built-in data and time this machine
+	tools/demo.sh build/release/pada
+
+test: deps ## build and test dev and release; ends with "N passed, N failed, N skipped"
+	@tools/test.sh $(CTEST_ARGS)
+
+check: deps ## layers, headers, format, and clang-tidy on changed files
+	tools/check-all.sh
+
+format: ## rewrite the sources in place with clang-format
+	tools/check-format.sh --fix
+
+deps: ## install missing packages (Debian, Ubuntu)
+	@tools/install-deps.sh $(if $(filter deps,$(MAKECMDGOALS)),--report)
+
+clean: ## remove build/
+	rm -rf build
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -1,0 +1,43 @@
+/* backend.c - the list of backends. */
+#include "backend/backend.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+#define PADA_BACKEND(name) extern const pada_backend pada_backend_##name;
+#include "backend/backends.def"
+#undef PADA_BACKEND
+
+static const pada_backend *const registry[] = {
+#define PADA_BACKEND(name) &pada_backend_##name,
+#include "backend/backends.def"
+#undef PADA_BACKEND
+};
+
+int pada_backend_count(void)
+{
+    return (int)(sizeof registry / sizeof *registry);
+}
+
+const pada_backend *pada_backend_get(int i)
+{
+    PADA_ASSERT(i >= 0 && i < pada_backend_count());
+    return registry[i];
+}
+
+pada_status pada_backend_find(const pada_backend **out, const char *name)
+{
+    const char *names[sizeof registry / sizeof *registry + 1] = {"auto"};
+
+    *out = NULL;
+    if (strcmp(name, "auto") == 0) *out = registry[0];
+    for (int i = 0; i < pada_backend_count(); i++) {
+        names[i + 1] = registry[i]->name;
+        if (strcmp(name, registry[i]->name) == 0) *out = registry[i];
+    }
+    if (*out) return PADA_OK;
+    const char *near = pada_nearest(name, names, pada_backend_count() + 1);
+    return PADA_FAIL(PADA_EDEVICE, "backend '%s' is not in this build%s%s%s", name,
+                     near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+}

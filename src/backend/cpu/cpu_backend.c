@@ -1,0 +1,328 @@
+/* cpu_backend.c - the cpu backend: memory, layout, preparing programs, vectors. Running them is in cpu_run.c. */
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/cpu/cpu_device.h"
+#include "base/threads.h"
+
+enum {
+    GROUP_BYTES = 64 * 1024, /* one tensor of a group */
+    MIN_CHUNK = 8,           /* images */
+    MAX_CHUNKS = 16
+};
+
+/* ---- opening ---- */
+
+static void cpu_close(pada_device *d)
+{
+    if (!d) return;
+    pada_free(d->layers);
+    pada_free(d->packed.data);
+    pada_free(d->partials.data);
+    pada_free(d->threads.data);
+    pada_free(d);
+}
+
+static pada_status open_with(pada_device **out, const cpu_kernels *kernels, int n_threads)
+{
+    void *mem;
+
+    *out = NULL;
+    PADA_TRY(pada_calloc(&mem, 1, sizeof **out));
+    *out = mem;
+    (*out)->k = kernels;
+    (*out)->n_threads = n_threads > 0 ? n_threads : pada_threads_default();
+    snprintf((*out)->description, sizeof(*out)->description, "%s, %d thread%s", kernels->name,
+             (*out)->n_threads, (*out)->n_threads == 1 ? "" : "s");
+    return PADA_OK;
+}
+
+static const char *cpu_describe(const pada_device *d)
+{
+    return d->description;
+}
+
+/* ---- memory and layout ---- */
+
+static pada_status cpu_alloc(pada_device *d, void **out, int64_t bytes)
+{
+    (void)d;
+    return pada_alloc_aligned(out, (size_t)bytes);
+}
+
+static void cpu_release(pada_device *d, void *memory)
+{
+    (void)d;
+    pada_free(memory);
+}
+
+static void cpu_write(pada_device *d, void *buffer, pada_range range, const double *from)
+{
+    (void)d;
+    for (int64_t i = 0; i < range.count; i++)
+        ((float *)buffer)[range.first + i] = (float)from[i];
+}
+
+static void cpu_read(pada_device *d, const void *buffer, pada_range range, double *to)
+{
+    (void)d;
+    for (int64_t i = 0; i < range.count; i++)
+        to[i] = ((const float *)buffer)[range.first + i];
+}
+
+static int64_t cpu_channel_bytes(const pada_device *d, int channels)
+{
+    (void)d;
+    return cpu_vector_floats(channels) * (int64_t)sizeof(float);
+}
+
+int64_t pada_cpu_image_bytes(const pada_device *d, pada_shape shape)
+{
+    const int64_t channels = cpu_round_up(shape.c, d->k->width);
+    return cpu_round_up(channels * shape.h * shape.w * (int64_t)sizeof(float), PADA_ALIGN);
+}
+
+static void cpu_unpack(pada_device *d, const void *tensor, int64_t n, pada_shape shape, double *to)
+{
+    for (int64_t i = 0; i < n; i++)
+        d->k->unpack((const float *)((const char *)tensor + i * pada_cpu_image_bytes(d, shape)),
+                     shape, to + i * pada_shape_count(shape));
+}
+
+static void cpu_pack(pada_device *d, void *tensor, int64_t n, pada_shape shape, const double *from)
+{
+    for (int64_t i = 0; i < n; i++)
+        d->k->pack(from + i * pada_shape_count(shape), shape,
+                   (float *)((char *)tensor + i * pada_cpu_image_bytes(d, shape)));
+}
+
+/* ---- preparing ---- */
+
+int pada_cpu_chunk_size(int n_images)
+{
+    const int size = (n_images + MAX_CHUNKS - 1) / MAX_CHUNKS;
+    return size < MIN_CHUNK ? MIN_CHUNK : size;
+}
+
+/* Images that a stage runs together: as many as keep its largest tensor inside GROUP_BYTES. */
+int pada_cpu_group_size(const pada_device *d, const pada_program *q, const pada_stage *stage)
+{
+    int64_t most = 1;
+
+    for (int i = stage->first; i < stage->first + stage->count; i++) {
+        const int64_t bytes = pada_cpu_image_bytes(d, q->nodes[q->instrs[i].v].shape);
+        if (bytes > most) most = bytes;
+    }
+    const int64_t group = GROUP_BYTES / most, chunk = pada_cpu_chunk_size(q->n_images);
+    return group < 1 ? 1 : (int)(group > chunk ? chunk : group);
+}
+
+static const cpu_conv_kernel *choose(const pada_device *d, const pada_conv *conv, bool planar)
+{
+    const cpu_conv_kernel *const *k = d->k->convs;
+
+    while (!(*k)->fits(conv, planar))
+        k++;
+    return *k;
+}
+
+static pada_status grow(cpu_buffer *buffer, int64_t floats)
+{
+    void *mem;
+
+    if (floats <= buffer->cap) return PADA_OK;
+    PADA_TRY(pada_alloc_aligned(&mem, (size_t)floats * sizeof(float)));
+    pada_free(buffer->data);
+    *buffer = (cpu_buffer){mem, floats};
+    return PADA_OK;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static pada_status cpu_prepare(pada_device *d, const pada_program *q)
+{
+    int64_t packed = 0, accumulators = 0, scratch = 0, partials = 0, local = 0;
+    void *layers = d->layers;
+
+    PADA_TRY(pada_grow(&layers, &d->cap_layers, q->n_instrs, sizeof *d->layers));
+    d->layers = layers;
+    for (int s = 0; s < q->n_stages; s++) {
+        const int group = pada_cpu_group_size(d, q, &q->stages[s]);
+        const cpu_layer *last = NULL;
+        pada_value last_x = PADA_ZERO;
+        int64_t accumulator = 0, partial = 0;
+        for (int i = q->stages[s].first; i < q->stages[s].first + q->stages[s].count; i++) {
+            const pada_code code = q->instrs[i].code;
+            const pada_node *node = &q->nodes[q->instrs[i].v];
+            cpu_layer *layer = &d->layers[i];
+            const bool backward = code == PADA_CODE_CONV_BWD || code == PADA_CODE_LINEAR_BWD;
+            *layer = (cpu_layer){.accumulator = accumulator, .partial = partial, .packed = packed};
+            if (code == PADA_CODE_CONV_FWD || code == PADA_CODE_CONV_BWD) {
+                const pada_shape in = q->nodes[node->x].shape;
+                layer->kernel = choose(d, &node->conv, q->nodes[node->x].op == PADA_OP_INPUT);
+                layer->weights = pada_conv_weights(&node->conv);
+                layer->same_x = last && last_x == node->x && last->kernel == layer->kernel;
+                packed +=
+                    cpu_round_up(layer->kernel->weight_floats(&node->conv, backward), CPU_UNIT);
+                scratch = most(scratch,
+                               layer->kernel->scratch_floats(&node->conv, in, node->shape, group));
+                if (backward)
+                    accumulator +=
+                        cpu_round_up(layer->kernel->accumulator_floats(&node->conv), CPU_UNIT);
+                last = backward ? NULL : layer;
+                last_x = node->x;
+            } else if (code == PADA_CODE_LINEAR_BWD && node->x != PADA_ZERO) {
+                layer->weights = (int64_t)node->shape.c * q->nodes[node->x].shape.c;
+            } else {
+                if (node->n_terms > CPU_MAX_TERMS)
+                    return PADA_FAIL(PADA_EUNSUPPORTED, "sum of %d terms; the cpu backend takes %d",
+                                     node->n_terms, CPU_MAX_TERMS);
+                /* pooling: three rows */
+                scratch = most(scratch, 3 * (int64_t)node->shape.w * d->k->width);
+                if (node->op == PADA_OP_COMBINE) last = NULL;
+            }
+            if (backward) {
+                /* Weights and bias gradients; linear layers add into their partials directly. */
+                partial +=
+                    cpu_round_up(layer->weights, CPU_UNIT) + cpu_vector_floats(node->shape.c);
+            }
+        }
+        local = most(local, q->local_bytes / (int64_t)sizeof(float) * group);
+        accumulators = most(accumulators, accumulator);
+        partials = most(partials, partial);
+    }
+    d->local_floats = cpu_round_up(local, CPU_UNIT);
+    d->scratch_floats = cpu_round_up(scratch, CPU_UNIT);
+    d->thread_floats = d->local_floats + d->scratch_floats + accumulators;
+    d->chunk_floats = partials;
+    PADA_TRY(grow(&d->packed, packed));
+    PADA_TRY(grow(&d->threads, d->thread_floats * d->n_threads));
+    const int chunk = pada_cpu_chunk_size(q->n_images);
+    return grow(&d->partials, partials * ((q->n_images + chunk - 1) / chunk));
+}
+
+static double cpu_peak_macs(pada_device *d)
+{
+    double best = 0;
+
+    for (int repeat = 0; repeat < 5; repeat++) {
+        int64_t macs = 0;
+        const double start = omp_get_wtime();
+#pragma omp parallel num_threads(d->n_threads) reduction(+ : macs)
+        macs += d->k->spin(1000000);
+        const double rate = (double)macs / (omp_get_wtime() - start);
+        if (rate > best) best = rate;
+    }
+    return best;
+}
+
+/* ---- vectors ---- */
+
+/* Ranges are the unit of parallel work: a path has hundreds of them. */
+#define FOR_RANGES(k)                                                                             \
+    _Pragma("omp parallel for schedule(dynamic, 4) num_threads(d->n_threads)") for (int k = 0;    \
+                                                                                    k < n_ranges; \
+                                                                                    k++)
+
+static void cpu_fill_zero(pada_device *d, void *x, const pada_range *ranges, int n_ranges)
+{
+    FOR_RANGES(k) memset((float *)x + ranges[k].first, 0, (size_t)ranges[k].count * sizeof(float));
+}
+
+static void cpu_sum_squares(pada_device *d, const void *x, const pada_range *ranges, int n_ranges,
+                            double *sums)
+{
+    FOR_RANGES(k) sums[k] = d->k->sum_squares((const float *)x + ranges[k].first, ranges[k].count);
+}
+
+static void cpu_sgd(pada_device *d, void *w, const void *g, void *v, const pada_range *ranges,
+                    int n_ranges, const pada_sgd_step *step)
+{
+    FOR_RANGES(k)
+    {
+        const int64_t at = ranges[k].first;
+        d->k->sgd((float *)w + at, (const float *)g + at, (float *)v + at, ranges[k].count, step);
+    }
+}
+
+static void cpu_copy(pada_device *d, void *to, const void *from, const pada_range *ranges,
+                     int n_ranges)
+{
+    FOR_RANGES(k)
+    memcpy((float *)to + ranges[k].first, (const float *)from + ranges[k].first,
+           (size_t)ranges[k].count * sizeof(float));
+}
+
+static void cpu_axpy(pada_device *d, void *y, double a, const void *x, const pada_range *ranges,
+                     int n_ranges)
+{
+    const float factor = (float)a;
+
+    FOR_RANGES(k)
+    for (int64_t i = ranges[k].first; i < ranges[k].first + ranges[k].count; i++)
+        ((float *)y)[i] += factor * ((const float *)x)[i];
+}
+
+/* ---- the backends: the best instruction set of this machine, and each one by name ---- */
+
+static bool has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+}
+
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static pada_status cpu_open(pada_device **out, int n_threads)
+{
+    return open_with(out,
+                     has_avx512() ? &pada_cpu_kernels_avx512
+                     : has_avx2() ? &pada_cpu_kernels_avx2
+                                  : &pada_cpu_kernels_plain,
+                     n_threads);
+}
+
+static pada_status cpu_avx512_open(pada_device **out, int n_threads)
+{
+    *out = NULL;
+    if (!has_avx512()) return PADA_FAIL(PADA_EDEVICE, "this CPU has no AVX-512");
+    return open_with(out, &pada_cpu_kernels_avx512, n_threads);
+}
+
+static pada_status cpu_avx2_open(pada_device **out, int n_threads)
+{
+    *out = NULL;
+    if (!has_avx2()) return PADA_FAIL(PADA_EDEVICE, "this CPU has no AVX2 with FMA");
+    return open_with(out, &pada_cpu_kernels_avx2, n_threads);
+}
+
+static pada_status cpu_plain_open(pada_device **out, int n_threads)
+{
+    return open_with(out, &pada_cpu_kernels_plain, n_threads);
+}
+
+/* clang-format off */
+#define CPU_BACKEND(symbol, label, text, open_function)                                              \
+    extern const pada_backend symbol;                                                                \
+    const pada_backend symbol = {                                                                    \
+        .name = label, .summary = text, .dtype = PADA_F32, .open = open_function, .close = cpu_close, \
+        .describe = cpu_describe, .alloc = cpu_alloc, .release = cpu_release, .write = cpu_write,     \
+        .read = cpu_read, .image_bytes = pada_cpu_image_bytes, .channel_bytes = cpu_channel_bytes,         \
+        .unpack = cpu_unpack, .pack = cpu_pack, .prepare = cpu_prepare, .run = pada_cpu_run,               \
+        .peak_macs = cpu_peak_macs, \
+        .fill_zero = cpu_fill_zero, .sum_squares = cpu_sum_squares, .sgd = cpu_sgd, .copy = cpu_copy, \
+        .axpy = cpu_axpy}
+/* clang-format on */
+
+CPU_BACKEND(pada_backend_cpu, "cpu",
+            "fused float32 kernels, the best instruction set of this machine", cpu_open);
+CPU_BACKEND(pada_backend_cpu_avx512, "cpu-avx512", "the cpu backend with AVX-512", cpu_avx512_open);
+CPU_BACKEND(pada_backend_cpu_avx2, "cpu-avx2", "the cpu backend with AVX2 and FMA", cpu_avx2_open);
+CPU_BACKEND(pada_backend_cpu_plain, "cpu-plain", "the cpu backend in plain C", cpu_plain_open);

@@ -1,0 +1,73 @@
+/* cpu_device.h - the opened cpu backend: what preparing (cpu_backend.c) leaves for running (cpu_run.c).
+ *
+ * The images of a batch are cut into chunks, by a rule that knows only the batch size. A thread takes a chunk and
+ * runs all instructions of the stage on it, a group of images at a time, so that what one instruction writes is
+ * still in L2 when the next one reads it. What has to be added up over the batch is collected per image (batch-norm
+ * sums) or per chunk (weight gradients) and added in that order afterwards: results do not depend on the number
+ * of threads.
+ *
+ * Memory besides the work buffer:
+ *
+ *   packed     weights of the path, in the form its kernels want
+ *   partials   [chunk][weight gradients of one stage, plain layout]
+ *   threads    [ tensors inside a stage | kernel scratch | accumulators of one stage ] each
+ */
+#ifndef PADA_BACKEND_CPU_CPU_DEVICE_H
+#define PADA_BACKEND_CPU_CPU_DEVICE_H
+
+#include "backend/cpu/cpu_kernels.h"
+#include "base/mem.h"
+
+/* What prepare decides about an instruction that has weights. */
+typedef struct cpu_layer {
+    const cpu_conv_kernel *kernel; /* NULL: linear */
+    int64_t packed;                /* floats: offset in `packed` */
+    int64_t weights;               /* elements of the weight tensor */
+    int64_t accumulator;           /* floats: offset in a thread's accumulators (backward) */
+    /* floats: offset in a chunk's partials (backward): weights, then bias */
+    int64_t partial;
+    bool same_x;
+} cpu_layer;
+
+/* A buffer that only grows. */
+typedef struct cpu_buffer {
+    float *data;
+    int64_t cap; /* floats */
+} cpu_buffer;
+
+struct pada_device {
+    const cpu_kernels *k;
+    int n_threads;
+    char description[64];
+    cpu_layer *layers; /* one per instruction */
+    int cap_layers;
+    cpu_buffer packed, partials, threads;
+    int64_t thread_floats, local_floats, scratch_floats; /* of one thread's part of `threads` */
+    int64_t chunk_floats;                                /* of one chunk's partials */
+};
+
+/* Floats in a cache line: parts of the buffers above start at multiples of it. */
+enum { CPU_UNIT = PADA_ALIGN / (int)sizeof(float) };
+
+static inline int64_t cpu_round_up(int64_t x, int64_t unit)
+{
+    return (x + unit - 1) / unit * unit;
+}
+
+/* Floats of one number per channel; channel_floats of cpu_simd.h. */
+static inline int64_t cpu_vector_floats(int channels)
+{
+    return cpu_round_up(channels, CPU_UNIT);
+}
+
+int64_t pada_cpu_image_bytes(const pada_device *d, pada_shape shape);
+
+/* Images in a chunk, and in a group of a stage. */
+int pada_cpu_chunk_size(int n_images);
+int pada_cpu_group_size(const pada_device *d, const pada_program *q, const pada_stage *stage);
+
+/* Runs stages of a prepared program; backend.h. */
+void pada_cpu_run(pada_device *d, const pada_program *q, const pada_bindings *b, int first,
+                  int count);
+
+#endif

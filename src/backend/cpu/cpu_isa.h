@@ -1,0 +1,29 @@
+/* cpu_isa.h - what the kernel files of one instruction set give to its table (cpu_table.c). */
+#ifndef PADA_BACKEND_CPU_CPU_ISA_H
+#define PADA_BACKEND_CPU_CPU_ISA_H
+
+#include "backend/cpu/cpu_kernels.h"
+#include "backend/cpu/cpu_simd.h"
+
+extern const cpu_conv_kernel PADA_ISA(pada_cpu_conv_wino), PADA_ISA(pada_cpu_conv_point),
+    PADA_ISA(pada_cpu_conv_direct);
+
+/* Contracts: cpu_kernels.h. */
+void PADA_ISA(pada_cpu_combine)(const cpu_term *terms, int n_terms, pada_shape shape, int n_images,
+                                cpu_tensor y, float *scratch);
+void PADA_ISA(pada_cpu_combine_grad)(const cpu_term *terms, int n_terms, pada_shape shape,
+                                     int n_images, cpu_tensor dy, float *scratch);
+void PADA_ISA(pada_cpu_moments)(const float *x, pada_shape shape, float *partial);
+void PADA_ISA(pada_cpu_norm_sums)(const float *dy, const float *const *x, const float *const *mean,
+                                  int n, pada_shape shape, float *partial);
+void PADA_ISA(pada_cpu_gap)(const float *x, pada_shape shape, pada_act act, float *features);
+void PADA_ISA(pada_cpu_gap_grad)(const float *x, pada_shape shape, pada_act act,
+                                 const float *grad_features, bool accumulate, float *dx);
+void PADA_ISA(pada_cpu_pack)(const double *from, pada_shape shape, float *to);
+void PADA_ISA(pada_cpu_unpack)(const float *from, pada_shape shape, double *to);
+double PADA_ISA(pada_cpu_sum_squares)(const float *x, int64_t n);
+void PADA_ISA(pada_cpu_sgd)(float *w, const float *g, float *v, int64_t n,
+                            const pada_sgd_step *step);
+int64_t PADA_ISA(pada_cpu_spin)(int64_t rounds);
+
+#endif

@@ -1,0 +1,454 @@
+/* cpu_run.c - runs the stages of a program on CPU threads, image by image. */
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+#include "backend/cpu/cpu_device.h"
+
+/* Elements of a weight gradient added up in one go, so that the chunks' parts stay in L1. */
+enum { REDUCE_SLICE = 4096 };
+
+/* ---- one group of images ---- */
+
+typedef struct run {
+    pada_device *d;
+    const pada_program *q;
+    const pada_bindings *b;
+} run;
+
+/* A group of images in the hands of one thread. */
+typedef struct group {
+    const run *r;
+    int first, n; /* images */
+    int size;     /* images a full group has */
+    int chunk;
+    float *local, *scratch, *accumulators;
+} group;
+
+static float *work_at(const run *r, int64_t offset)
+{
+    return (float *)((char *)r->b->work + offset);
+}
+
+static cpu_tensor at(const group *g, const pada_place *place)
+{
+    const int64_t stride = place->image_bytes / (int64_t)sizeof(float);
+
+    PADA_ASSERT(place->in != PADA_NOWHERE);
+    if (place->in == PADA_LOCAL)
+        return (cpu_tensor){g->local + place->offset / (int64_t)sizeof(float) * g->size, stride};
+    return (cpu_tensor){work_at(g->r, place->offset) + g->first * stride, stride};
+}
+
+static cpu_tensor value(const group *g, pada_value v)
+{
+    return at(g, &g->r->q->node_plans[v].value);
+}
+
+static cpu_tensor grad(const group *g, pada_value v)
+{
+    return at(g, &g->r->q->node_plans[v].grad);
+}
+
+static float *partials(const group *g, const cpu_layer *layer)
+{
+    return g->r->d->partials.data + g->chunk * g->r->d->chunk_floats + layer->partial;
+}
+
+static void run_conv(const group *g, const pada_instr *instr, const cpu_layer *layer)
+{
+    const run *r = g->r;
+    const pada_node *node = &r->q->nodes[instr->v];
+    const bool planar = r->q->nodes[node->x].op == PADA_OP_INPUT;
+    const float *params = r->b->params;
+    cpu_conv_job job = {
+        .conv = &node->conv,
+        .in = r->q->nodes[node->x].shape,
+        .out = node->shape,
+        .n_images = g->n,
+        .planar = planar,
+        .same_x = layer->same_x,
+        .weight = r->d->packed.data + layer->packed,
+        .bias = node->bias >= 0 ? params + node->bias : NULL,
+        .scratch = g->scratch,
+    };
+
+    if (planar) {
+        const int64_t stride = pada_shape_count(job.in);
+        job.x = (cpu_tensor){(float *)r->b->images + g->first * stride, stride};
+    } else {
+        job.x = value(g, node->x);
+    }
+    if (instr->code == PADA_CODE_CONV_FWD) {
+        job.z = value(g, instr->v);
+        layer->kernel->forward(&job);
+        return;
+    }
+    job.dy = grad(g, instr->dy);
+    if (instr->term >= 0) {
+        job.z = value(g, instr->v);
+        job.coef = work_at(r, r->q->term_plans[instr->term].coef);
+    }
+    if (!instr->no_grad_in) job.dx = grad(g, node->x);
+    job.accumulate = instr->accumulate;
+    job.grad_weight = g->accumulators + layer->accumulator;
+    if (node->bias >= 0)
+        job.grad_bias = partials(g, layer) + cpu_round_up(layer->weights, CPU_UNIT);
+    layer->kernel->backward(&job);
+}
+
+static void run_combine(const group *g, const pada_instr *instr)
+{
+    const run *r = g->r;
+    const pada_node *node = &r->q->nodes[instr->v];
+    const bool forward = instr->code == PADA_CODE_COMBINE_FWD;
+    const int64_t vector = cpu_vector_floats(node->shape.c);
+    cpu_term terms[CPU_MAX_TERMS];
+    int n_terms = 0;
+
+    for (int k = 0; k < node->n_terms; k++) {
+        const int t = node->first_term + k;
+        const pada_term *term = &r->q->terms[t];
+        const pada_term_plan *plan = &r->q->term_plans[t];
+        const bool norm = term->kind == PADA_TERM_BATCHNORM;
+        cpu_term *to = &terms[n_terms];
+        if (!forward && (plan->lazy || norm != instr->norms)) continue;
+        *to = (cpu_term){.kind = term->kind, .pool = term->pool, .in = r->q->nodes[term->x].shape};
+        if (forward || norm) to->x = value(g, term->x);
+        if (forward && norm) {
+            to->mean = work_at(r, r->q->node_plans[term->x].stats);
+            to->rstd = to->mean + vector;
+        }
+        if (!forward) {
+            to->dx = grad(g, term->x);
+            to->accumulate = plan->accumulate;
+            if (norm) to->coef = work_at(r, plan->coef);
+        }
+        n_terms++;
+    }
+    if (forward)
+        r->d->k->combine(terms, n_terms, node->shape, g->n, value(g, instr->v), g->scratch);
+    else
+        r->d->k->combine_grad(terms, n_terms, node->shape, g->n, grad(g, instr->v), g->scratch);
+}
+
+static void run_norm_sums(const group *g, const pada_instr *instr)
+{
+    const run *r = g->r;
+    const pada_node *node = &r->q->nodes[instr->v];
+    const int64_t vector = cpu_vector_floats(node->shape.c);
+    const cpu_tensor dy = grad(g, instr->v);
+
+    for (int n = 0; n < g->n; n++) {
+        const float *x[CPU_MAX_TERMS], *mean[CPU_MAX_TERMS];
+        int count = 0;
+        for (int k = 0; k < node->n_terms; k++) {
+            const pada_term *term = &r->q->terms[node->first_term + k];
+            if (term->kind != PADA_TERM_BATCHNORM) continue;
+            const cpu_tensor from = value(g, term->x);
+            x[count] = from.data + n * from.stride;
+            mean[count++] = work_at(r, r->q->node_plans[term->x].stats);
+        }
+        r->d->k->norm_sums(dy.data + n * dy.stride, x, mean, count, node->shape,
+                           work_at(r, instr->partial) +
+                               (g->first + n) * (1 + node->n_terms) * vector);
+    }
+}
+
+static void run_gap(const group *g, const pada_instr *instr)
+{
+    const pada_node *node = &g->r->q->nodes[instr->v];
+    const pada_shape in = g->r->q->nodes[node->x].shape;
+    const cpu_kernels *k = g->r->d->k;
+    const cpu_tensor x = value(g, node->x);
+
+    for (int n = 0; n < g->n; n++) {
+        if (instr->code == PADA_CODE_GAP_FWD) {
+            const cpu_tensor f = value(g, instr->v);
+            k->gap(x.data + n * x.stride, in, node->act, f.data + n * f.stride);
+        } else {
+            const cpu_tensor df = grad(g, instr->v), dx = grad(g, node->x);
+            k->gap_grad(x.data + n * x.stride, in, node->act, df.data + n * df.stride,
+                        instr->accumulate, dx.data + n * dx.stride);
+        }
+    }
+}
+
+static void run_linear(const group *g, const pada_instr *instr, const cpu_layer *layer)
+{
+    const run *r = g->r;
+    const pada_node *node = &r->q->nodes[instr->v];
+    const float *params = r->b->params;
+    const bool forward = instr->code == PADA_CODE_LINEAR_FWD, fed = node->x != PADA_ZERO;
+    const int in = fed ? r->q->nodes[node->x].shape.c : 0, out = node->shape.c;
+    const cpu_tensor y = forward ? value(g, instr->v) : grad(g, instr->v);
+
+    for (int n = 0; n < g->n; n++) {
+        float *row = y.data + n * y.stride;
+        const cpu_tensor from = fed ? value(g, node->x) : (cpu_tensor){0};
+        const float *x = from.data + (fed ? n * from.stride : 0), *w = params + node->weight;
+        if (forward) {
+            for (int o = 0; o < out; o++) {
+                double sum = node->bias >= 0 ? params[node->bias + o] : 0;
+                for (int i = 0; i < in; i++)
+                    sum += (double)w[(int64_t)o * in + i] * x[i];
+                row[o] = (float)sum;
+            }
+            continue;
+        }
+        float *gw = partials(g, layer), *gb = gw + cpu_round_up(layer->weights, CPU_UNIT);
+        for (int o = 0; o < out; o++)
+            gb[o] += row[o];
+        if (!fed) continue;
+        const cpu_tensor to = grad(g, node->x);
+        float *dx = to.data + n * to.stride;
+        if (!instr->accumulate) memset(dx, 0, (size_t)to.stride * sizeof *dx);
+        for (int o = 0; o < out; o++)
+            for (int i = 0; i < in; i++) {
+                gw[(int64_t)o * in + i] += row[o] * x[i];
+                dx[i] += row[o] * w[(int64_t)o * in + i];
+            }
+    }
+}
+
+static void run_loss(const group *g, const pada_instr *instr)
+{
+    const run *r = g->r;
+    const pada_value logits = r->q->nodes[instr->v].x;
+    const int classes = r->q->nodes[logits].shape.c;
+    const bool train = r->q->node_plans[logits].grad.in != PADA_NOWHERE;
+    const cpu_tensor from = value(g, logits), to = train ? grad(g, logits) : (cpu_tensor){0};
+
+    for (int k = 0; k < g->n; k++) {
+        const int n = g->first + k, label = r->b->labels[n];
+        const float *l = from.data + k * from.stride;
+        const double scale =
+            r->b->grad_scale * (r->b->weights ? r->b->weights[n] : 1.0) / r->q->n_images;
+        double top = l[0], sum = 0, squares = 0;
+        int rank = 0;
+        for (int c = 1; c < classes; c++)
+            if (l[c] > top) top = l[c];
+        for (int c = 0; c < classes; c++)
+            sum += exp(l[c] - top);
+        for (int c = 0; c < classes; c++) {
+            const double d = exp(l[c] - top) / sum - (c == label);
+            squares += d * d;
+            if (train) to.data[k * to.stride + c] = (float)(scale * d);
+            rank += c < label ? l[c] >= l[label] : l[c] > l[label];
+        }
+        ((float *)r->b->results.loss)[n] = (float)(log(sum) - (l[label] - top));
+        ((float *)r->b->results.norm)[n] = (float)sqrt(squares);
+        r->b->results.rank[n] = rank;
+    }
+}
+
+static void run_moments(const group *g, const pada_instr *instr)
+{
+    const run *r = g->r;
+    const pada_shape shape = r->q->nodes[instr->v].shape;
+    const int64_t vector = cpu_vector_floats(shape.c);
+    const cpu_tensor x = value(g, instr->v);
+
+    for (int n = 0; n < g->n; n++)
+        r->d->k->moments(x.data + n * x.stride, shape,
+                         work_at(r, instr->partial) + (g->first + n) * 3 * vector);
+}
+
+static void run_instr(const group *g, int i)
+{
+    const pada_instr *instr = &g->r->q->instrs[i];
+    const cpu_layer *layer = &g->r->d->layers[i];
+
+    switch (instr->code) {
+    case PADA_CODE_CONV_FWD:
+    case PADA_CODE_CONV_BWD: run_conv(g, instr, layer); break;
+    case PADA_CODE_COMBINE_FWD:
+    case PADA_CODE_COMBINE_BWD: run_combine(g, instr); break;
+    case PADA_CODE_NORM_SUMS: run_norm_sums(g, instr); break;
+    case PADA_CODE_GAP_FWD:
+    case PADA_CODE_GAP_BWD: run_gap(g, instr); break;
+    case PADA_CODE_LINEAR_FWD:
+    case PADA_CODE_LINEAR_BWD: run_linear(g, instr, layer); break;
+    case PADA_CODE_LOSS_FWD: run_loss(g, instr); break;
+    }
+    if (instr->stats) run_moments(g, instr);
+}
+
+/* ---- stages ---- */
+
+static bool is_layer_grad(const pada_instr *instr)
+{
+    return instr->code == PADA_CODE_CONV_BWD || instr->code == PADA_CODE_LINEAR_BWD;
+}
+
+/* All instructions of a stage on one chunk, then the chunk's weight gradients. */
+static void run_chunk(const run *r, const pada_stage *stage, int chunk, int size, int thread)
+{
+    pada_device *d = r->d;
+    const pada_program *q = r->q;
+    const int end = stage->first + stage->count, step = pada_cpu_chunk_size(q->n_images);
+    const int first = chunk * step, last = first + step < q->n_images ? first + step : q->n_images;
+    group g = {
+        .r = r, .size = size, .chunk = chunk, .local = d->threads.data + thread * d->thread_floats};
+
+    g.scratch = g.local + d->local_floats;
+    g.accumulators = g.scratch + d->scratch_floats;
+    for (int i = stage->first; i < end; i++) {
+        const cpu_layer *layer = &d->layers[i];
+        const pada_node *node = &q->nodes[q->instrs[i].v];
+        if (!is_layer_grad(&q->instrs[i])) continue;
+        if (layer->kernel)
+            memset(g.accumulators + layer->accumulator, 0,
+                   (size_t)layer->kernel->accumulator_floats(&node->conv) * sizeof(float));
+        float *bias = partials(&g, layer) + cpu_round_up(layer->weights, CPU_UNIT);
+        if (!layer->kernel) memset(partials(&g, layer), 0, (size_t)layer->weights * sizeof(float));
+        memset(bias, 0, (size_t)cpu_vector_floats(node->shape.c) * sizeof(float));
+    }
+    for (g.first = first; g.first < last; g.first += size) {
+        g.n = last - g.first < size ? last - g.first : size;
+        for (int i = stage->first; i < end; i++)
+            run_instr(&g, i);
+    }
+    for (int i = stage->first; i < end; i++)
+        if (is_layer_grad(&q->instrs[i]) && d->layers[i].kernel)
+            d->layers[i].kernel->unpack_grad(&q->nodes[q->instrs[i].v].conv,
+                                             g.accumulators + d->layers[i].accumulator,
+                                             partials(&g, &d->layers[i]));
+}
+
+/* mean and 1/deviation from the moments of the images, merged in double in the order of the images. */
+static void finish_moments(const run *r, const pada_instr *instr)
+{
+    const pada_shape shape = r->q->nodes[instr->v].shape;
+    const int64_t vector = cpu_vector_floats(shape.c);
+    const double pixels = (double)shape.h * shape.w, count = pixels * r->q->n_images;
+    const float *partial = work_at(r, instr->partial);
+    float *mean = work_at(r, r->q->node_plans[instr->v].stats), *rstd = mean + vector;
+
+    /* Channels of padding are zero, and zero times what other paths left here must not be NaN. */
+    memset(mean, 0, (size_t)(2 * vector) * sizeof *mean);
+
+    for (int c = 0; c < shape.c; c++) {
+        double sum = 0, within = 0, between = 0;
+        for (int n = 0; n < r->q->n_images; n++) {
+            const float *p = partial + (int64_t)n * 3 * vector + c;
+            sum += pixels * p[0] + p[vector];
+        }
+        const double m = sum / count;
+        for (int n = 0; n < r->q->n_images; n++) {
+            const float *p = partial + (int64_t)n * 3 * vector + c;
+            const double s = p[vector], gap = p[0] + s / pixels - m;
+            within += p[2 * vector] - s * s / pixels;
+            between += gap * gap;
+        }
+        const double variance = (within + pixels * between) / count;
+        mean[c] = (float)m;
+        rstd[c] = (float)(1 / sqrt((variance < 0 ? 0 : variance) + PADA_BN_EPS));
+    }
+}
+
+/* dx = a dy + b x + c of every batch-norm term, from the sums of the images. */
+static void finish_norm_sums(const run *r, const pada_instr *instr)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    const int64_t vector = cpu_vector_floats(node->shape.c);
+    const int64_t image = (1 + node->n_terms) * vector;
+    const double count = (double)node->shape.h * node->shape.w * r->q->n_images;
+    const float *partial = work_at(r, instr->partial);
+    int row = 0;
+
+    for (int k = 0; k < node->n_terms; k++) {
+        const pada_term *term = &r->q->terms[node->first_term + k];
+        if (term->kind != PADA_TERM_BATCHNORM) continue;
+        const float *mean = work_at(r, r->q->node_plans[term->x].stats), *rstd = mean + vector;
+        float *coef = work_at(r, r->q->term_plans[node->first_term + k].coef);
+        memset(coef, 0, (size_t)(3 * vector) * sizeof *coef); /* padding, as above */
+        row++;
+        for (int c = 0; c < node->shape.c; c++) {
+            double sum = 0, product = 0;
+            for (int n = 0; n < r->q->n_images; n++) {
+                sum += partial[n * image + c];
+                product += partial[n * image + row * vector + c];
+            }
+            const double slope = (double)rstd[c] * rstd[c] * rstd[c] * product / count;
+            coef[c] = rstd[c];
+            coef[vector + c] = (float)-slope;
+            coef[2 * vector + c] = (float)(slope * mean[c] - rstd[c] * sum / count);
+        }
+    }
+}
+
+/* Adds the chunks' gradients of elements [first, end) of a tensor in the order of the chunks. */
+static void add_partials(const run *r, int64_t partial, float *grad_to, int64_t first, int64_t end,
+                         int n_chunks)
+{
+    const float *from = r->d->partials.data + partial;
+
+    for (int64_t i = first; i < end; i++) {
+        float sum = from[i];
+        for (int c = 1; c < n_chunks; c++)
+            sum += from[c * r->d->chunk_floats + i];
+        grad_to[i] += sum;
+    }
+}
+
+/* Slice `slice` of the weight gradients of instruction i; false if it has fewer slices. */
+static bool reduce_slice(const run *r, int i, int slice, int n_chunks)
+{
+    const pada_node *node = &r->q->nodes[r->q->instrs[i].v];
+    const cpu_layer *layer = &r->d->layers[i];
+    const int64_t first = (int64_t)slice * REDUCE_SLICE;
+    const int64_t end =
+        first + REDUCE_SLICE < layer->weights ? first + REDUCE_SLICE : layer->weights;
+    float *grads = r->b->grads;
+
+    if (slice == 0 && node->bias >= 0)
+        add_partials(r, layer->partial + cpu_round_up(layer->weights, CPU_UNIT), grads + node->bias,
+                     0, node->shape.c, n_chunks);
+    if (first >= layer->weights) return false;
+    add_partials(r, layer->partial, grads + node->weight, first, end, n_chunks);
+    return true;
+}
+
+static void finish_instr(const run *r, int i, int n_chunks)
+{
+    const pada_instr *instr = &r->q->instrs[i];
+
+    if (instr->stats) finish_moments(r, instr);
+    if (instr->code == PADA_CODE_NORM_SUMS) finish_norm_sums(r, instr);
+    if (is_layer_grad(instr))
+        for (int slice = 0; reduce_slice(r, i, slice, n_chunks); slice++) {}
+}
+
+void pada_cpu_run(pada_device *d, const pada_program *q, const pada_bindings *b, int first,
+                  int count)
+{
+    const run r = {d, q, b};
+    const int chunk = pada_cpu_chunk_size(q->n_images),
+              n_chunks = (q->n_images + chunk - 1) / chunk;
+    const int first_instr = q->stages[first].first;
+    const int end_instr = q->stages[first + count - 1].first + q->stages[first + count - 1].count;
+
+#pragma omp parallel num_threads(d->n_threads)
+    {
+#pragma omp for schedule(dynamic)
+        for (int i = first_instr; i < end_instr; i++) {
+            const pada_instr *instr = &q->instrs[i];
+            const pada_node *node = &q->nodes[instr->v];
+            if (instr->code != PADA_CODE_CONV_FWD && instr->code != PADA_CODE_CONV_BWD) continue;
+            d->layers[i].kernel->pack(&node->conv, (const float *)b->params + node->weight,
+                                      instr->code == PADA_CODE_CONV_BWD,
+                                      d->packed.data + d->layers[i].packed);
+        }
+        for (int s = first; s < first + count; s++) {
+            const pada_stage *stage = &q->stages[s];
+            const int size = pada_cpu_group_size(d, q, stage);
+#pragma omp for schedule(dynamic)
+            for (int c = 0; c < n_chunks; c++)
+                run_chunk(&r, stage, c, size, omp_get_thread_num());
+#pragma omp for schedule(dynamic)
+            for (int i = stage->first; i < stage->first + stage->count; i++)
+                finish_instr(&r, i, n_chunks);
+        }
+    }
+}

@@ -1,0 +1,27 @@
+/* cpu_table.c - the kernels of one instruction set in one table. */
+#include "backend/cpu/cpu_isa.h"
+
+/* Best first; the last one fits everything. */
+static const cpu_conv_kernel *const convs[] = {&PADA_ISA(pada_cpu_conv_wino),
+                                               &PADA_ISA(pada_cpu_conv_point),
+                                               &PADA_ISA(pada_cpu_conv_direct), NULL};
+
+#define STRING_(x) #x
+#define STRING(x)  STRING_(x)
+
+const cpu_kernels PADA_ISA(pada_cpu_kernels) = {
+    .name = STRING(PADA_CPU_ISA),
+    .width = VW,
+    .convs = convs,
+    .combine = PADA_ISA(pada_cpu_combine),
+    .combine_grad = PADA_ISA(pada_cpu_combine_grad),
+    .moments = PADA_ISA(pada_cpu_moments),
+    .norm_sums = PADA_ISA(pada_cpu_norm_sums),
+    .gap = PADA_ISA(pada_cpu_gap),
+    .gap_grad = PADA_ISA(pada_cpu_gap_grad),
+    .pack = PADA_ISA(pada_cpu_pack),
+    .unpack = PADA_ISA(pada_cpu_unpack),
+    .sum_squares = PADA_ISA(pada_cpu_sum_squares),
+    .sgd = PADA_ISA(pada_cpu_sgd),
+    .spin = PADA_ISA(pada_cpu_spin),
+};

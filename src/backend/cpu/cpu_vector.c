@@ -1,0 +1,76 @@
+/* cpu_vector.c - layout conversion and the vector operations of the optimiser. */
+#include <string.h>
+
+#include "backend/cpu/cpu_isa.h"
+#include "backend/cpu/cpu_simd.h"
+
+void PADA_ISA(pada_cpu_pack)(const double *from, pada_shape shape, float *to)
+{
+    const int64_t pixels = (int64_t)shape.h * shape.w;
+
+    memset(to, 0, (size_t)(blocks(shape.c) * pixels * VW) * sizeof *to);
+    for (int c = 0; c < shape.c; c++)
+        for (int64_t i = 0; i < pixels; i++)
+            to[(c / VW * pixels + i) * VW + c % VW] = (float)from[c * pixels + i];
+}
+
+void PADA_ISA(pada_cpu_unpack)(const float *from, pada_shape shape, double *to)
+{
+    const int64_t pixels = (int64_t)shape.h * shape.w;
+
+    for (int c = 0; c < shape.c; c++)
+        for (int64_t i = 0; i < pixels; i++)
+            to[c * pixels + i] = from[(c / VW * pixels + i) * VW + c % VW];
+}
+
+/* Squares are added in double, lane by lane, so that a norm over a million numbers stays exact to float. */
+double PADA_ISA(pada_cpu_sum_squares)(const float *x, int64_t n)
+{
+    double lanes[8] = {0}, sum = 0;
+    int64_t i = 0;
+
+    for (; i + 8 <= n; i += 8)
+        for (int k = 0; k < 8; k++)
+            lanes[k] += (double)x[i + k] * x[i + k];
+    for (; i < n; i++)
+        sum += (double)x[i] * x[i];
+    for (int k = 0; k < 8; k++)
+        sum += lanes[k];
+    return sum;
+}
+
+void PADA_ISA(pada_cpu_sgd)(float *restrict w, const float *restrict g, float *restrict v,
+                            int64_t n, const pada_sgd_step *step)
+{
+    const float lr = (float)step->lr, momentum = (float)step->momentum,
+                decay = (float)step->weight_decay;
+    const float scale = (float)step->grad_scale, look_ahead = step->nesterov ? momentum : 0.0f;
+    const float direct = step->nesterov ? 1.0f : 0.0f, along = step->nesterov ? look_ahead : 1.0f;
+
+    for (int64_t i = 0; i < n; i++) {
+        const float slope = scale * g[i] + decay * w[i];
+        v[i] = momentum * v[i] + slope;
+        w[i] -= lr * (direct * slope + along * v[i]);
+    }
+}
+
+int64_t PADA_ISA(pada_cpu_spin)(int64_t rounds)
+{
+    /* latency times throughput of every current core, and they fit 16 registers */
+    enum { CHAINS = 12 };
+    const vec a = vset(0.999f), b = vset(0.001f);
+    vec x[CHAINS];
+
+    for (int k = 0; k < CHAINS; k++)
+        x[k] = vset((float)k);
+    for (int64_t i = 0; i < rounds; i++)
+#pragma GCC unroll 12
+        for (int k = 0; k < CHAINS; k++)
+            x[k] = vfma(x[k], a, b);
+    /* The result has to be used, or the loop is dropped. */
+    float sums[VW] __attribute__((aligned(64)));
+    for (int k = 1; k < CHAINS; k++)
+        x[0] = vadd(x[0], x[k]);
+    vstore(sums, x[0]);
+    return sums[0] > 1e30f ? 0 : rounds * CHAINS * VW;
+}

@@ -1,0 +1,515 @@
+/* ref_backend.c - the reference backend: runs a program in double precision with the plain loops.
+ *
+ * It runs a stage image by image like the fast backends, so that tensors inside a stage need one image of scratch,
+ * and finishes reductions with loops over the whole batch at the end of the stage. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "backend/ref/ref_kernels.h"
+#include "base/mem.h"
+
+struct pada_device {
+    double *scratch;  /* tensors inside a stage */
+    double *act, *dz; /* one image each: activated input, gradient of a convolution's output */
+    int64_t scratch_bytes, image_count;
+};
+
+static void ref_close(pada_device *d)
+{
+    if (!d) return;
+    pada_free(d->scratch);
+    pada_free(d->act);
+    pada_free(d->dz);
+    pada_free(d);
+}
+
+static pada_status ref_open(pada_device **out, int n_threads)
+{
+    void *mem;
+
+    (void)n_threads; /* plain loops on one thread: the oracle has to be right, not fast */
+    *out = NULL;
+    PADA_TRY(pada_calloc(&mem, 1, sizeof **out));
+    *out = mem;
+    return PADA_OK;
+}
+
+static const char *ref_describe(const pada_device *d)
+{
+    (void)d;
+    return "plain loops, float64";
+}
+
+static pada_status ref_alloc(pada_device *d, void **out, int64_t bytes)
+{
+    (void)d;
+    return pada_alloc_aligned(out, (size_t)bytes);
+}
+
+static void ref_release(pada_device *d, void *memory)
+{
+    (void)d;
+    pada_free(memory);
+}
+
+static void ref_write(pada_device *d, void *buffer, pada_range range, const double *from)
+{
+    (void)d;
+    memcpy((double *)buffer + range.first, from, (size_t)range.count * sizeof(double));
+}
+
+static void ref_read(pada_device *d, const void *buffer, pada_range range, double *to)
+{
+    (void)d;
+    memcpy(to, (const double *)buffer + range.first, (size_t)range.count * sizeof(double));
+}
+
+static int64_t round_up(int64_t bytes)
+{
+    return (bytes + PADA_ALIGN - 1) / PADA_ALIGN * PADA_ALIGN;
+}
+
+static int64_t image_bytes(pada_shape shape)
+{
+    return round_up(pada_shape_count(shape) * (int64_t)sizeof(double));
+}
+
+static int64_t channel_bytes(int channels)
+{
+    return round_up(channels * (int64_t)sizeof(double));
+}
+
+static int64_t ref_image_bytes(const pada_device *d, pada_shape shape)
+{
+    (void)d;
+    return image_bytes(shape);
+}
+
+static int64_t ref_channel_bytes(const pada_device *d, int channels)
+{
+    (void)d;
+    return channel_bytes(channels);
+}
+
+static void ref_unpack(pada_device *d, const void *tensor, int64_t n, pada_shape shape, double *to)
+{
+    const int64_t count = pada_shape_count(shape), stride = image_bytes(shape);
+
+    (void)d;
+    for (int64_t i = 0; i < n; i++)
+        memcpy(to + i * count, (const char *)tensor + i * stride, (size_t)count * sizeof(double));
+}
+
+static void ref_pack(pada_device *d, void *tensor, int64_t n, pada_shape shape, const double *from)
+{
+    const int64_t count = pada_shape_count(shape), stride = image_bytes(shape);
+
+    (void)d;
+    for (int64_t i = 0; i < n; i++)
+        memcpy((char *)tensor + i * stride, from + i * count, (size_t)count * sizeof(double));
+}
+
+/* Replaces *buffer by a larger one; its contents are not kept. */
+static pada_status renew(double **buffer, int64_t bytes)
+{
+    void *mem;
+
+    PADA_TRY(pada_alloc_aligned(&mem, (size_t)bytes));
+    pada_free(*buffer);
+    *buffer = mem;
+    return PADA_OK;
+}
+
+static pada_status ref_prepare(pada_device *d, const pada_program *q)
+{
+    int64_t most = 1;
+
+    for (int v = 0; v < q->n_nodes; v++)
+        if (pada_shape_count(q->nodes[v].shape) > most) most = pada_shape_count(q->nodes[v].shape);
+    if (q->local_bytes > d->scratch_bytes) {
+        PADA_TRY(renew(&d->scratch, q->local_bytes));
+        d->scratch_bytes = q->local_bytes;
+    }
+    if (most > d->image_count) {
+        PADA_TRY(renew(&d->act, most * (int64_t)sizeof(double)));
+        PADA_TRY(renew(&d->dz, most * (int64_t)sizeof(double)));
+        d->image_count = most;
+    }
+    return PADA_OK;
+}
+
+/* ---- running ---- */
+
+typedef struct run {
+    pada_device *d;
+    const pada_program *q;
+    const pada_bindings *b;
+} run;
+
+static double *at(const run *r, const pada_place *place, int n)
+{
+    PADA_ASSERT(place->in != PADA_NOWHERE);
+    char *base = place->in == PADA_LOCAL ? (char *)r->d->scratch
+                                         : (char *)r->b->work + n * place->image_bytes;
+    return (double *)(base + place->offset);
+}
+
+static double *value(const run *r, pada_value v, int n)
+{
+    return at(r, &r->q->node_plans[v].value, n);
+}
+
+static double *grad(const run *r, pada_value v, int n)
+{
+    return at(r, &r->q->node_plans[v].grad, n);
+}
+
+static double *vectors(const run *r, int64_t offset)
+{
+    return (double *)((char *)r->b->work + offset);
+}
+
+/* The vectors mean and 1/deviation of value v. */
+static void stats(const run *r, pada_value v, double **mean, double **rstd)
+{
+    *mean = vectors(r, r->q->node_plans[v].stats);
+    *rstd = *mean + channel_bytes(r->q->nodes[v].shape.c) / (int64_t)sizeof(double);
+}
+
+/* The activated input of a convolution, in d->act. */
+static const double *activated(const run *r, const pada_node *node, int n)
+{
+    const pada_node *x = &r->q->nodes[node->x];
+    const int64_t count = pada_shape_count(x->shape);
+    const int is_input = x->op == PADA_OP_INPUT;
+    const double *from = is_input ? NULL : value(r, node->x, n);
+
+    for (int64_t i = 0; i < count; i++)
+        r->d->act[i] =
+            pada_ref_act(node->conv.act, is_input ? r->b->images[n * count + i] : from[i]);
+    return r->d->act;
+}
+
+static void conv_forward(const run *r, const pada_instr *instr, int n)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    const double *params = r->b->params;
+
+    pada_ref_conv(&node->conv, r->q->nodes[node->x].shape, node->shape, activated(r, node, n),
+                  params + node->weight, node->bias >= 0 ? params + node->bias : NULL,
+                  value(r, instr->v, n));
+}
+
+static void conv_backward(const run *r, const pada_instr *instr, int n)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    const pada_shape in = r->q->nodes[node->x].shape, out = node->shape;
+    const int64_t plane = (int64_t)out.h * out.w;
+    const double *dy = grad(r, instr->dy, n), *params = r->b->params;
+    double *dz = r->d->dz, *grads = r->b->grads;
+
+    for (int64_t i = 0; i < out.c * plane; i++)
+        dz[i] = dy[i];
+    if (instr->term >= 0) {
+        const int64_t stride = channel_bytes(out.c) / (int64_t)sizeof(double);
+        const double *coef = vectors(r, r->q->term_plans[instr->term].coef),
+                     *z = value(r, instr->v, n);
+        for (int c = 0; c < out.c; c++)
+            for (int64_t i = c * plane; i < (c + 1) * plane; i++)
+                dz[i] = coef[c] * dy[i] + coef[stride + c] * z[i] + coef[2 * stride + c];
+    }
+    pada_ref_conv_grad_weight(&node->conv, in, out, activated(r, node, n), dz, grads + node->weight,
+                              node->bias >= 0 ? grads + node->bias : NULL);
+    if (instr->no_grad_in) return;
+    double *da = r->d->act, *dx = grad(r, node->x, n);
+    const double *x = value(r, node->x, n);
+    pada_ref_conv_grad_in(&node->conv, in, out, dz, params + node->weight, da);
+    for (int64_t i = 0; i < pada_shape_count(in); i++)
+        dx[i] = (instr->accumulate ? dx[i] : 0) + da[i] * pada_ref_act_slope(node->conv.act, x[i]);
+}
+
+static void combine_forward(const run *r, const pada_instr *instr, int n)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    const int64_t plane = (int64_t)node->shape.h * node->shape.w, count = node->shape.c * plane;
+    double *y = value(r, instr->v, n);
+
+    memset(y, 0, (size_t)count * sizeof *y);
+    for (int k = 0; k < node->n_terms; k++) {
+        const pada_term *term = &r->q->terms[node->first_term + k];
+        const double *x = value(r, term->x, n);
+        double *mean, *rstd;
+        switch (term->kind) {
+        case PADA_TERM_IDENTITY:
+            for (int64_t i = 0; i < count; i++)
+                y[i] += x[i];
+            break;
+        case PADA_TERM_BATCHNORM:
+            stats(r, term->x, &mean, &rstd);
+            for (int64_t i = 0; i < count; i++)
+                y[i] += (x[i] - mean[i / plane]) * rstd[i / plane];
+            break;
+        case PADA_TERM_AVGPOOL:
+            pada_ref_avgpool_add(&term->pool, r->q->nodes[term->x].shape, node->shape, x, y);
+            break;
+        }
+    }
+}
+
+static void combine_backward(const run *r, const pada_instr *instr, int n)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    const int64_t plane = (int64_t)node->shape.h * node->shape.w, count = node->shape.c * plane;
+    const int64_t stride = channel_bytes(node->shape.c) / (int64_t)sizeof(double);
+    const double *dy = grad(r, instr->v, n);
+
+    for (int k = 0; k < node->n_terms; k++) {
+        const int t = node->first_term + k;
+        const pada_term *term = &r->q->terms[t];
+        const pada_term_plan *plan = &r->q->term_plans[t];
+        const pada_shape in = r->q->nodes[term->x].shape;
+        if (plan->lazy || (term->kind == PADA_TERM_BATCHNORM) != instr->norms) continue;
+        double *dx = grad(r, term->x, n);
+        if (!plan->accumulate) memset(dx, 0, (size_t)pada_shape_count(in) * sizeof *dx);
+        switch (term->kind) {
+        case PADA_TERM_IDENTITY:
+            for (int64_t i = 0; i < count; i++)
+                dx[i] += dy[i];
+            break;
+        case PADA_TERM_BATCHNORM: {
+            const double *coef = vectors(r, plan->coef), *x = value(r, term->x, n);
+            for (int64_t i = 0; i < count; i++) {
+                const int64_t c = i / plane;
+                dx[i] += coef[c] * dy[i] + coef[stride + c] * x[i] + coef[2 * stride + c];
+            }
+            break;
+        }
+        case PADA_TERM_AVGPOOL:
+            pada_ref_avgpool_grad_add(&term->pool, in, node->shape, dy, dx);
+            break;
+        }
+    }
+}
+
+static void gap(const run *r, const pada_instr *instr, int n)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    const pada_shape in = r->q->nodes[node->x].shape;
+    const int64_t plane = (int64_t)in.h * in.w;
+    const double *x = value(r, node->x, n);
+
+    if (instr->code == PADA_CODE_GAP_FWD) {
+        double *f = value(r, instr->v, n);
+        for (int c = 0; c < in.c; c++) {
+            double sum = 0;
+            for (int64_t i = 0; i < plane; i++)
+                sum += pada_ref_act(node->act, x[c * plane + i]);
+            f[c] = sum / (double)plane;
+        }
+        return;
+    }
+    const double *df = grad(r, instr->v, n);
+    double *dx = grad(r, node->x, n);
+    for (int64_t i = 0; i < in.c * plane; i++)
+        dx[i] = (instr->accumulate ? dx[i] : 0) +
+                df[i / plane] / (double)plane * pada_ref_act_slope(node->act, x[i]);
+}
+
+static void linear_forward(const run *r, const pada_instr *instr, int n)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    const double *params = r->b->params;
+    double *y = value(r, instr->v, n);
+
+    for (int o = 0; o < node->shape.c; o++)
+        y[o] = node->bias >= 0 ? params[node->bias + o] : 0;
+    if (node->x == PADA_ZERO) return;
+    const double *x = value(r, node->x, n), *w = params + node->weight;
+    const int in = r->q->nodes[node->x].shape.c;
+    for (int o = 0; o < node->shape.c; o++)
+        for (int i = 0; i < in; i++)
+            y[o] += w[(int64_t)o * in + i] * x[i];
+}
+
+static void linear_backward(const run *r, const pada_instr *instr, int n)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    const double *params = r->b->params, *dy = grad(r, instr->v, n);
+    double *grads = r->b->grads;
+
+    for (int o = 0; node->bias >= 0 && o < node->shape.c; o++)
+        grads[node->bias + o] += dy[o];
+    if (node->x == PADA_ZERO) return;
+    const int in = r->q->nodes[node->x].shape.c;
+    const double *x = value(r, node->x, n), *w = params + node->weight;
+    double *dx = grad(r, node->x, n), *gw = grads + node->weight;
+    if (!instr->accumulate) memset(dx, 0, (size_t)in * sizeof *dx);
+    for (int o = 0; o < node->shape.c; o++)
+        for (int i = 0; i < in; i++) {
+            gw[(int64_t)o * in + i] += dy[o] * x[i];
+            dx[i] += dy[o] * w[(int64_t)o * in + i];
+        }
+}
+
+static void loss(const run *r, const pada_instr *instr, int n)
+{
+    const pada_value logits = r->q->nodes[instr->v].x;
+    const int train = r->q->node_plans[logits].grad.in != PADA_NOWHERE;
+    const double scale =
+        r->b->grad_scale * (r->b->weights ? r->b->weights[n] : 1.0) / r->q->n_images;
+
+    pada_ref_loss(value(r, logits, n), r->q->nodes[logits].shape.c, r->b->labels[n], scale,
+                  (double *)r->b->results.loss + n, (double *)r->b->results.norm + n,
+                  r->b->results.rank + n, train ? grad(r, logits, n) : NULL);
+}
+
+static void run_image(const run *r, const pada_instr *instr, int n)
+{
+    switch (instr->code) {
+    case PADA_CODE_CONV_FWD: conv_forward(r, instr, n); break;
+    case PADA_CODE_COMBINE_FWD: combine_forward(r, instr, n); break;
+    case PADA_CODE_LINEAR_FWD: linear_forward(r, instr, n); break;
+    case PADA_CODE_LOSS_FWD: loss(r, instr, n); break;
+    case PADA_CODE_LINEAR_BWD: linear_backward(r, instr, n); break;
+    case PADA_CODE_GAP_FWD:
+    case PADA_CODE_GAP_BWD: gap(r, instr, n); break;
+    case PADA_CODE_COMBINE_BWD: combine_backward(r, instr, n); break;
+    case PADA_CODE_CONV_BWD: conv_backward(r, instr, n); break;
+    case PADA_CODE_NORM_SUMS: break; /* all of it happens at the end of the stage */
+    }
+}
+
+/* mean and 1/deviation of a value that batch norm reads. */
+static void finish_stats(const run *r, pada_value v)
+{
+    const pada_shape shape = r->q->nodes[v].shape;
+    const int64_t stride = r->q->node_plans[v].value.image_bytes / (int64_t)sizeof(double);
+    double *mean, *rstd;
+
+    stats(r, v, &mean, &rstd);
+    for (int c = 0; c < shape.c; c++)
+        pada_ref_moments(value(r, v, 0), r->q->n_images, stride, shape, c, &mean[c], &rstd[c]);
+}
+
+/* From dx = rstd (dy - mean(dy) - xhat mean(dy xhat)) to dx = a dy + b x + c, for every batch-norm term. */
+static void finish_norm_sums(const run *r, pada_value v)
+{
+    const pada_node *node = &r->q->nodes[v];
+    const int64_t plane = (int64_t)node->shape.h * node->shape.w;
+    const int64_t stride = channel_bytes(node->shape.c) / (int64_t)sizeof(double);
+    const double count = (double)plane * r->q->n_images;
+
+    for (int k = 0; k < node->n_terms; k++) {
+        const pada_term *term = &r->q->terms[node->first_term + k];
+        double *mean, *rstd, *coef = vectors(r, r->q->term_plans[node->first_term + k].coef);
+        if (term->kind != PADA_TERM_BATCHNORM) continue;
+        stats(r, term->x, &mean, &rstd);
+        for (int c = 0; c < node->shape.c; c++) {
+            double sum = 0, product = 0;
+            for (int n = 0; n < r->q->n_images; n++) {
+                const double *dy = grad(r, v, n) + c * plane, *x = value(r, term->x, n) + c * plane;
+                for (int64_t i = 0; i < plane; i++) {
+                    sum += dy[i];
+                    product += dy[i] * (x[i] - mean[c]);
+                }
+            }
+            const double slope = rstd[c] * rstd[c] * rstd[c] * product / count;
+            coef[c] = rstd[c];
+            coef[stride + c] = -slope;
+            coef[2 * stride + c] = slope * mean[c] - rstd[c] * sum / count;
+        }
+    }
+}
+
+static void ref_run(pada_device *d, const pada_program *q, const pada_bindings *b, int first,
+                    int count)
+{
+    const run r = {d, q, b};
+
+    for (int s = first; s < first + count; s++) {
+        const pada_instr *instrs = q->instrs + q->stages[s].first;
+        for (int n = 0; n < q->n_images; n++)
+            for (int i = 0; i < q->stages[s].count; i++)
+                run_image(&r, &instrs[i], n);
+        for (int i = 0; i < q->stages[s].count; i++) {
+            if (instrs[i].stats) finish_stats(&r, instrs[i].v);
+            if (instrs[i].code == PADA_CODE_NORM_SUMS) finish_norm_sums(&r, instrs[i].v);
+        }
+    }
+}
+
+/* ---- vectors ---- */
+
+#define FOR_RANGES(i)                  \
+    for (int k = 0; k < n_ranges; k++) \
+        for (int64_t i = ranges[k].first; i < ranges[k].first + ranges[k].count; i++)
+
+static void ref_fill_zero(pada_device *d, void *x, const pada_range *ranges, int n_ranges)
+{
+    (void)d;
+    FOR_RANGES(i)((double *)x)[i] = 0;
+}
+
+static void ref_sum_squares(pada_device *d, const void *x, const pada_range *ranges, int n_ranges,
+                            double *sums)
+{
+    (void)d;
+    for (int k = 0; k < n_ranges; k++)
+        sums[k] = 0;
+    FOR_RANGES(i) sums[k] += ((const double *)x)[i] * ((const double *)x)[i];
+}
+
+static void ref_sgd(pada_device *d, void *w, const void *g, void *v, const pada_range *ranges,
+                    int n_ranges, const pada_sgd_step *step)
+{
+    double *wd = w, *vd = v;
+
+    (void)d;
+    FOR_RANGES(i)
+    {
+        const double slope = step->grad_scale * ((const double *)g)[i] + step->weight_decay * wd[i];
+        vd[i] = step->momentum * vd[i] + slope;
+        wd[i] -= step->lr * (step->nesterov ? slope + step->momentum * vd[i] : vd[i]);
+    }
+}
+
+static void ref_copy(pada_device *d, void *to, const void *from, const pada_range *ranges,
+                     int n_ranges)
+{
+    (void)d;
+    FOR_RANGES(i)((double *)to)[i] = ((const double *)from)[i];
+}
+
+static void ref_axpy(pada_device *d, void *y, double a, const void *x, const pada_range *ranges,
+                     int n_ranges)
+{
+    (void)d;
+    FOR_RANGES(i)((double *)y)[i] += a * ((const double *)x)[i];
+}
+
+extern const pada_backend pada_backend_ref;
+const pada_backend pada_backend_ref = {
+    .name = "ref",
+    .summary = "plain loops in double precision, the oracle of every other backend",
+    .dtype = PADA_F64,
+    .open = ref_open,
+    .close = ref_close,
+    .describe = ref_describe,
+    .alloc = ref_alloc,
+    .release = ref_release,
+    .write = ref_write,
+    .read = ref_read,
+    .image_bytes = ref_image_bytes,
+    .channel_bytes = ref_channel_bytes,
+    .unpack = ref_unpack,
+    .pack = ref_pack,
+    .prepare = ref_prepare,
+    .run = ref_run,
+    .fill_zero = ref_fill_zero,
+    .sum_squares = ref_sum_squares,
+    .sgd = ref_sgd,
+    .copy = ref_copy,
+    .axpy = ref_axpy,
+};

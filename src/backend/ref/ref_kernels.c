@@ -1,0 +1,188 @@
+/* ref_kernels.c - the operators as plain loops. */
+#include "backend/ref/ref_kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+double pada_ref_act(pada_act act, double x)
+{
+    if (act == PADA_ACT_NONE) return x;
+    if (x < 0) return 0;
+    return act == PADA_ACT_RELU6 && x > 6 ? 6 : x;
+}
+
+double pada_ref_act_slope(pada_act act, double x)
+{
+    if (act == PADA_ACT_NONE) return 1;
+    return x > 0 && (act != PADA_ACT_RELU6 || x < 6);
+}
+
+/* The outputs o of a window position with input o * stride + k - pad inside [0, n): first and one past last. */
+static void valid_range(int n, int n_out, int k, int stride, int pad, int *first, int *end)
+{
+    const int shift = k - pad; /* input of output 0 */
+
+    *first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
+    *end = shift >= n ? 0 : (n - 1 - shift) / stride + 1;
+    if (*end > n_out) *end = n_out;
+}
+
+/* Calls `row(weight index, a row, z row, count)` semantics for every (output channel, input channel, tap, row): the
+ * three convolution passes differ only in what they do with a pair of rows. */
+typedef void row_fn(double *a, int stride, double *z, int count, double *weight);
+
+static void conv_rows(const pada_conv *conv, pada_shape in, pada_shape out, double *a, double *z,
+                      double *weight, row_fn *row)
+{
+    const int k = conv->kernel, s = conv->stride;
+
+    for (int o = 0; o < conv->c_out; o++)
+        for (int i = 0; i < conv->c_in; i++)
+            for (int kh = 0; kh < k; kh++)
+                for (int kw = 0; kw < k; kw++) {
+                    double *w = &weight[(((int64_t)o * conv->c_in + i) * k + kh) * k + kw];
+                    int h0, h1, w0, w1;
+                    valid_range(in.h, out.h, kh, s, conv->pad, &h0, &h1);
+                    valid_range(in.w, out.w, kw, s, conv->pad, &w0, &w1);
+                    for (int h = h0; h < h1; h++) {
+                        const int64_t ih = h * s + kh - conv->pad, iw = w0 * s + kw - conv->pad;
+                        if (w1 > w0)
+                            row(&a[((int64_t)i * in.h + ih) * in.w + iw], s,
+                                &z[((int64_t)o * out.h + h) * out.w + w0], w1 - w0, w);
+                    }
+                }
+}
+
+static void row_forward(double *a, int stride, double *z, int count, double *weight)
+{
+    const double w = *weight;
+    for (int i = 0; i < count; i++)
+        z[i] += w * a[(int64_t)i * stride];
+}
+
+static void row_grad_in(double *a, int stride, double *z, int count, double *weight)
+{
+    const double w = *weight;
+    for (int i = 0; i < count; i++)
+        a[(int64_t)i * stride] += w * z[i];
+}
+
+static void row_grad_weight(double *a, int stride, double *z, int count, double *weight)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += a[(int64_t)i * stride] * z[i];
+    *weight += sum;
+}
+
+/* The row functions take all operands writable; each writes only the one its pass is about. */
+void pada_ref_conv(const pada_conv *conv, pada_shape in, pada_shape out, const double *a,
+                   const double *weight, const double *bias, double *z)
+{
+    const int64_t plane = (int64_t)out.h * out.w;
+
+    for (int o = 0; o < out.c; o++)
+        for (int64_t i = 0; i < plane; i++)
+            z[o * plane + i] = bias ? bias[o] : 0;
+    conv_rows(conv, in, out, (double *)a, z, (double *)weight, row_forward);
+}
+
+void pada_ref_conv_grad_in(const pada_conv *conv, pada_shape in, pada_shape out, const double *dz,
+                           const double *weight, double *da)
+{
+    memset(da, 0, (size_t)pada_shape_count(in) * sizeof *da);
+    conv_rows(conv, in, out, da, (double *)dz, (double *)weight, row_grad_in);
+}
+
+void pada_ref_conv_grad_weight(const pada_conv *conv, pada_shape in, pada_shape out,
+                               const double *a, const double *dz, double *grad_weight,
+                               double *grad_bias)
+{
+    const int64_t plane = (int64_t)out.h * out.w;
+
+    conv_rows(conv, in, out, (double *)a, (double *)dz, grad_weight, row_grad_weight);
+    for (int o = 0; grad_bias && o < out.c; o++)
+        for (int64_t i = 0; i < plane; i++)
+            grad_bias[o] += dz[o * plane + i];
+}
+
+/* Input rows (or columns) [first, end) under output o. */
+static void window(int o, int n, const pada_pool *pool, int *first, int *end)
+{
+    *first = o * pool->stride - pool->pad;
+    *end = *first + pool->kernel;
+    if (*first < 0) *first = 0;
+    if (*end > n) *end = n;
+}
+
+static void avgpool(const pada_pool *pool, pada_shape in, pada_shape out, double *x, double *y,
+                    int backward)
+{
+    for (int c = 0; c < in.c; c++)
+        for (int h = 0; h < out.h; h++)
+            for (int w = 0; w < out.w; w++) {
+                int h0, h1, w0, w1;
+                window(h, in.h, pool, &h0, &h1);
+                window(w, in.w, pool, &w0, &w1);
+                const double scale = 1.0 / ((double)(h1 - h0) * (w1 - w0));
+                double *to = &y[((int64_t)c * out.h + h) * out.w + w];
+                for (int ih = h0; ih < h1; ih++)
+                    for (int iw = w0; iw < w1; iw++) {
+                        double *from = &x[((int64_t)c * in.h + ih) * in.w + iw];
+                        if (backward)
+                            *from += scale * *to;
+                        else
+                            *to += scale * *from;
+                    }
+            }
+}
+
+void pada_ref_avgpool_add(const pada_pool *pool, pada_shape in, pada_shape out, const double *x,
+                          double *y)
+{
+    avgpool(pool, in, out, (double *)x, y, 0);
+}
+
+void pada_ref_avgpool_grad_add(const pada_pool *pool, pada_shape in, pada_shape out,
+                               const double *dy, double *dx)
+{
+    avgpool(pool, in, out, dx, (double *)dy, 1);
+}
+
+void pada_ref_moments(const double *x, int64_t n, int64_t stride, pada_shape shape, int c,
+                      double *mean, double *rstd)
+{
+    const int64_t plane = (int64_t)shape.h * shape.w;
+    double sum = 0, squares = 0;
+
+    for (int64_t k = 0; k < n; k++)
+        for (int64_t i = 0; i < plane; i++)
+            sum += x[k * stride + c * plane + i];
+    *mean = sum / (double)(n * plane);
+    for (int64_t k = 0; k < n; k++)
+        for (int64_t i = 0; i < plane; i++) {
+            const double d = x[k * stride + c * plane + i] - *mean;
+            squares += d * d;
+        }
+    *rstd = 1 / sqrt(squares / (double)(n * plane) + PADA_BN_EPS);
+}
+
+void pada_ref_loss(const double *logits, int classes, int label, double scale, double *loss,
+                   double *norm, int32_t *rank, double *grad)
+{
+    double top = logits[0], sum = 0, squares = 0;
+
+    for (int c = 1; c < classes; c++)
+        if (logits[c] > top) top = logits[c];
+    for (int c = 0; c < classes; c++)
+        sum += exp(logits[c] - top);
+    *loss = log(sum) - (logits[label] - top);
+    *rank = 0;
+    for (int c = 0; c < classes; c++) {
+        const double d = exp(logits[c] - top) / sum - (c == label);
+        squares += d * d;
+        if (grad) grad[c] = scale * d;
+        *rank += c < label ? logits[c] >= logits[label] : logits[c] > logits[label];
+    }
+    *norm = sqrt(squares);
+}

@@ -1,0 +1,207 @@
+/* cmd_arch.c - `pada arch`: architectures from one dialect into another, and what they cost. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/print.h"
+#include "cli/space_args.h"
+#include "study/truth_table.h"
+
+/* Output forms beside the dialects of the space. The index is also an input form. */
+#define CANONICAL "canonical"
+#define ISO       "iso"
+#define INDEX     "index"
+
+typedef struct arch {
+    pada_space_args space_args;
+    const char *from, *to, *truth_file;
+    bool cost, json;
+
+    pada_space space;
+    pada_truth *truth; /* NULL without --truth */
+} arch;
+
+static const pada_opt options_table[] = {
+    {.name = "from",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(arch, from),
+     .meta = "DIALECT",
+     .help =
+         "dialect of the input: nb201, list, naslib, nni, tuples, index (default: by its look)"},
+    {.name = "to",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(arch, to),
+     .meta = "DIALECT",
+     .help = "a dialect; canonical (without dead edges); iso (isomorphism key); index"},
+    {.name = "truth",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(arch, truth_file),
+     .meta = "FILE.csv",
+     .help = "truth table whose row numbers are the indices"},
+    {.name = "cost",
+     .type = PADA_OPT_BOOL,
+     .offset = offsetof(arch, cost),
+     .help = "multiply-adds and parameters of the stand-alone network"},
+    {.name = "json",
+     .type = PADA_OPT_BOOL,
+     .offset = offsetof(arch, json),
+     .help = "one JSON object per line: arch, macs and params (--cost), to (--to)"},
+    {.name = NULL},
+};
+
+static pada_status bind(void *self, pada_options *options)
+{
+    arch *a = self;
+
+    PADA_TRY(pada_options_bind(options, options_table, a));
+    return pada_options_bind(options, pada_space_options, &a->space_args);
+}
+
+/* Checks the value of --from or --to against the dialects of the space and further forms. */
+static pada_status check_form(const arch *a, const char *flag, const char *form,
+                              const char *const *more, int n_more)
+{
+    const char *names[32];
+    int n = 0;
+
+    if (!form) return PADA_OK;
+    for (const char *const *d = a->space.ops->dialects; *d; d++) {
+        PADA_ASSERT(n + n_more < (int)(sizeof names / sizeof names[0]));
+        names[n++] = *d;
+    }
+    for (int i = 0; i < n_more; i++)
+        names[n++] = more[i];
+    for (int i = 0; i < n; i++)
+        if (strcmp(form, names[i]) == 0) return PADA_OK;
+
+    const char *near = pada_nearest(form, names, n);
+    if (near)
+        return PADA_FAIL(PADA_EINVAL, "%s: unknown dialect '%s'; did you mean '%s'?", flag, form,
+                         near);
+    return PADA_FAIL(PADA_EINVAL, "%s: unknown dialect '%s'; `pada help arch` lists them", flag,
+                     form);
+}
+
+static bool is_index(const arch *a, const char *word)
+{
+    if (a->from) return strcmp(a->from, INDEX) == 0;
+    return word[0] != '\0' && word[strspn(word, "0123456789")] == '\0';
+}
+
+static pada_status read_word(const arch *a, const char *word, pada_path *path)
+{
+    int64_t row;
+
+    if (!is_index(a, word)) return a->space.ops->parse(&a->space, word, a->from, path);
+    if (!a->truth)
+        return PADA_FAIL(PADA_EINVAL,
+                         "index '%s' is a row of the truth table: give it with --truth FILE.csv",
+                         word);
+    PADA_TRY(pada_parse_int(word, INDEX, 0, pada_truth_count(a->truth) - 1, &row));
+    *path = *pada_truth_path(a->truth, (int)row);
+    return PADA_OK;
+}
+
+static pada_status write_index(const arch *a, const pada_path *path, pada_text *out)
+{
+    if (!a->truth)
+        return PADA_FAIL(PADA_EINVAL, "--to index: give the truth table with --truth FILE.csv");
+    const int row = pada_truth_row(a->truth, path);
+    if (row < 0) return PADA_FAIL(PADA_EDATA, "%s: architecture not in the table", a->truth_file);
+    pada_text_add(out, "%d", row);
+    return out->status;
+}
+
+static pada_status convert(const arch *a, const pada_path *path, const char *to, pada_text *out)
+{
+    const pada_space_ops *ops = a->space.ops;
+    pada_path form;
+
+    if (strcmp(to, INDEX) == 0) return write_index(a, path, out);
+    if (strcmp(to, ISO) == 0) {
+        if (!ops->iso_key)
+            return PADA_FAIL(PADA_EINVAL, "space %s defines no isomorphism key", ops->name);
+        ops->iso_key(&a->space, path, out);
+        return out->status;
+    }
+    if (strcmp(to, CANONICAL) == 0) {
+        ops->canonical(&a->space, path, &form);
+        return ops->format(&a->space, &form, ops->dialects[0], out);
+    }
+    return ops->format(&a->space, path, to, out);
+}
+
+/* Appends what is printed for one path. */
+static pada_status describe(const arch *a, const pada_path *path, pada_text *out)
+{
+    const char *own = a->space.ops->dialects[0];
+    pada_text name = {0}, converted = {0};
+    pada_cost cost;
+    pada_status st;
+
+    a->space.ops->cost(&a->space, path, &cost);
+    if ((st = convert(a, path, own, &name)) != PADA_OK) goto out;
+    if ((st = convert(a, path, a->to ? a->to : own, &converted)) != PADA_OK) goto out;
+    if (a->json) {
+        json_t *object = json_object();
+        pada_json_set(out, object, "arch", json_string(pada_text_str(&name)));
+        if (a->cost) {
+            pada_json_set(out, object, "macs", json_integer(cost.macs));
+            pada_json_set(out, object, "params", json_integer(cost.params));
+        }
+        if (a->to) pada_json_set(out, object, "to", json_string(pada_text_str(&converted)));
+        pada_json_line(out, object);
+    } else {
+        pada_text_add(out, "%s", pada_text_str(&converted));
+        if (a->cost)
+            pada_text_add(out, "  macs %" PRId64 "  params %" PRId64, cost.macs, cost.params);
+        pada_text_add(out, "\n");
+    }
+    st = out->status;
+out:
+    pada_text_deinit(&name);
+    pada_text_deinit(&converted);
+    return st;
+}
+
+static pada_status run(void *self, const pada_options *options)
+{
+    static const char *const to_forms[] = {CANONICAL, ISO, INDEX};
+    static const char *const from_forms[] = {INDEX};
+    const int n = pada_options_n_words(options);
+    arch *a = self;
+    pada_text out = {0};
+    pada_path path;
+    pada_status st;
+
+    if (n == 0) return PADA_FAIL(PADA_EINVAL, "no architecture given; see `pada help arch`");
+    PADA_TRY(pada_space_from_args(&a->space, &a->space_args));
+    PADA_TRY(check_form(a, "--from", a->from, from_forms, 1));
+    PADA_TRY(check_form(a, "--to", a->to, to_forms, 3));
+    if (a->truth_file) PADA_TRY(pada_truth_open(&a->truth, &a->space, a->truth_file));
+
+    /* Printed only when all of them are right, so that a script never sees half a result. */
+    for (int i = 0; i < n; i++) {
+        if ((st = read_word(a, pada_options_word(options, i), &path)) != PADA_OK) goto out;
+        if ((st = describe(a, &path, &out)) != PADA_OK) goto out;
+    }
+    fputs(pada_text_str(&out), stdout);
+    st = PADA_OK;
+out:
+    pada_text_deinit(&out);
+    pada_truth_close(a->truth);
+    return st;
+}
+
+const pada_command pada_command_arch = {
+    .name = "arch",
+    .summary = "convert architectures between dialects, and count what they cost",
+    .usage = "pada arch STRING... [options]",
+    .examples = "pada arch --from list 3,3,4,1,3,1 --cost\n"
+                "pada arch 1 --truth truth.csv --to nni\n"
+                "pada arch '|none~0|+|none~0|none~1|+|skip_connect~0|none~1|none~2|' --to iso",
+    .state_bytes = sizeof(arch),
+    .bind = bind,
+    .run = run,
+};

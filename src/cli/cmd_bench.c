@@ -1,0 +1,344 @@
+/* cmd_bench.c - `pada bench`: how fast this machine trains and evaluates paths. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "cli/bench_kernels.h"
+#include "cli/command.h"
+#include "cli/engine_args.h"
+#include "cli/print.h"
+#include "cli/space_args.h"
+#include "engine/engine.h"
+
+typedef struct bench {
+    pada_space_args space_args;
+    pada_engine_args engine_args;
+    const char *paths_file;
+    int64_t batch, repeats, n_paths;
+    uint64_t seed;
+    bool json, per_path;
+
+    pada_space space;
+    pada_mode mode;
+    pada_engine *engine;
+    pada_path *paths;
+    double *times_ms; /* [path][repeat] */
+    float *images;
+    int32_t *labels;
+} bench;
+
+static const pada_opt options_table[] = {
+    {.name = "batch",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(bench, batch),
+     .default_value = "0",
+     .min = 0,
+     .max = 65536,
+     .meta = "N",
+     .help = "images in a batch; 0: 64 for step, 512 for eval"},
+    {.name = "paths",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(bench, paths_file),
+     .meta = "FILE",
+     .help = "architectures, one per line (default: random ones)"},
+    {.name = "n-paths",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(bench, n_paths),
+     .default_value = "10",
+     .min = 1,
+     .max = 100000,
+     .meta = "N",
+     .help = "random architectures, without --paths"},
+    {.name = "repeats",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(bench, repeats),
+     .default_value = "3",
+     .min = 1,
+     .max = 1000,
+     .meta = "N",
+     .help = "timed runs of each architecture"},
+    {.name = "seed",
+     .type = PADA_OPT_U64,
+     .offset = offsetof(bench, seed),
+     .default_value = "0",
+     .meta = "S",
+     .help = "seed of weights, images and random architectures"},
+    {.name = "json",
+     .type = PADA_OPT_BOOL,
+     .offset = offsetof(bench, json),
+     .help = "one JSON object"},
+    {.name = "per-path",
+     .type = PADA_OPT_BOOL,
+     .offset = offsetof(bench, per_path),
+     .help = "with --json: the median of each architecture, as path_ms"},
+    {.name = NULL},
+};
+
+static pada_status bind(void *self, pada_options *options)
+{
+    bench *b = self;
+
+    PADA_TRY(pada_options_bind(options, options_table, b));
+    PADA_TRY(pada_options_bind(options, pada_space_options, &b->space_args));
+    return pada_options_bind(options, pada_engine_options, &b->engine_args);
+}
+
+/* One architecture per line; a bare list means the dialect `list`. */
+static pada_status read_paths(bench *b)
+{
+    pada_file file = {0};
+    void *mem = NULL;
+    int cap = 0, line_number = 0;
+    pada_status st;
+
+    PADA_TRY(pada_file_open(&file, b->paths_file));
+    b->n_paths = 0;
+    st = PADA_OK;
+    for (size_t at = 0; at < file.bytes && st == PADA_OK;) {
+        char line[512];
+        size_t n = 0;
+        while (at + n < file.bytes && file.data[at + n] != '\n')
+            n++;
+        line_number++;
+        if (n >= sizeof line) {
+            st = PADA_FAIL(PADA_EDATA, "%s:%d: line of %zu characters", b->paths_file, line_number,
+                           n);
+            break;
+        }
+        memcpy(line, file.data + at, n);
+        line[n] = '\0';
+        at += n + 1;
+        if (n == 0) continue;
+        mem = b->paths;
+        if ((st = pada_grow(&mem, &cap, (int)b->n_paths + 1, sizeof *b->paths)) != PADA_OK) break;
+        b->paths = mem;
+        const char *dialect = line[0] == '[' && line[1] != '(' ? "list" : NULL;
+        st = b->space.ops->parse(&b->space, line, dialect, &b->paths[b->n_paths]);
+        if (st != PADA_OK) {
+            char reason[400];
+            snprintf(reason, sizeof reason, "%s", pada_message());
+            st = PADA_FAIL(PADA_EDATA, "%s:%d: %s", b->paths_file, line_number, reason);
+        }
+        b->n_paths++;
+    }
+    pada_file_close(&file);
+    if (st == PADA_OK && b->n_paths == 0)
+        st = PADA_FAIL(PADA_EDATA, "%s: no architectures", b->paths_file);
+    return st;
+}
+
+static pada_status random_paths(bench *b)
+{
+    pada_rng rng;
+    void *mem;
+
+    PADA_TRY(pada_calloc(&mem, (size_t)b->n_paths, sizeof *b->paths));
+    b->paths = mem;
+    pada_rng_init(&rng, b->seed, "bench paths", 0);
+    for (int64_t i = 0; i < b->n_paths; i++)
+        pada_path_random(&b->space, &rng, &b->paths[i]);
+    return PADA_OK;
+}
+
+static pada_status make_batch(bench *b)
+{
+    const int64_t size = b->space.config.image_size, count = b->batch * 3 * size * size;
+    pada_rng rng;
+    void *mem;
+
+    PADA_TRY(pada_alloc_aligned(&mem, (size_t)count * sizeof(float)));
+    b->images = mem;
+    PADA_TRY(pada_calloc(&mem, (size_t)b->batch, sizeof(int32_t)));
+    b->labels = mem;
+    pada_rng_init(&rng, b->seed, "bench images", 0);
+    for (int64_t i = 0; i < count; i++)
+        b->images[i] = (float)(3.4 * pada_rng_uniform(&rng) - 1.7);
+    for (int64_t i = 0; i < b->batch; i++)
+        b->labels[i] = (int32_t)pada_rng_below(&rng, (uint32_t)b->space.config.classes);
+    return PADA_OK;
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+static pada_status run_path(bench *b, const pada_path *path, double *ms)
+{
+    const pada_sgd sgd = {
+        .lr = 0.05, .momentum = 0.9, .weight_decay = 2.5e-4, .clip = 5, .mode = PADA_SGD_SKIP};
+    const pada_batch batch = {(int)b->batch, b->images, b->labels, NULL, 0};
+    pada_step_stats stats;
+    const double start = now_ms();
+
+    if (b->mode == PADA_EVAL) {
+        PADA_TRY(pada_engine_forward(b->engine, path, &batch, PADA_EVAL));
+    } else {
+        pada_engine_zero_grad(b->engine);
+        PADA_TRY(pada_engine_forward(b->engine, path, &batch, PADA_TRAIN));
+        pada_engine_backward(b->engine);
+        PADA_TRY(pada_engine_step(b->engine, &sgd, &stats));
+    }
+    *ms = now_ms() - start;
+    return PADA_OK;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts the repeats of a path and returns the middle one. */
+static double median(double *times, int64_t n)
+{
+    qsort(times, (size_t)n, sizeof *times, by_value);
+    return n % 2 ? times[n / 2] : (times[n / 2 - 1] + times[n / 2]) / 2;
+}
+
+/* Multiply-adds that a path really needs: dead edges do not run. */
+static int64_t live_macs(const bench *b, const pada_path *path)
+{
+    pada_path live;
+    pada_cost cost;
+
+    b->space.ops->canonical(&b->space, path, &live);
+    b->space.ops->cost(&b->space, &live, &cost);
+    return cost.macs;
+}
+
+static pada_status report(const bench *b, const char *what, double peak_macs)
+{
+    double ms = 0, macs = 0;
+    pada_text out = {0};
+    struct rusage usage;
+
+    for (int64_t i = 0; i < b->n_paths; i++) {
+        ms += median(b->times_ms + i * b->repeats, b->repeats) / (double)b->n_paths;
+        macs += (double)live_macs(b, &b->paths[i]) / (double)b->n_paths;
+    }
+    macs *= (double)b->batch * (b->mode == PADA_TRAIN ? 3 : 1);
+    getrusage(RUSAGE_SELF, &usage);
+    const double gflops = 2e-6 * macs / ms, peak = 2e-9 * peak_macs;
+    const double memory_mb = (double)usage.ru_maxrss / 1024;
+    if (b->json) {
+        json_t *object = json_object(), *times = json_array();
+        pada_json_set(&out, object, "name", json_string(what));
+        pada_json_set(&out, object, "backend", json_string(pada_engine_describe(b->engine)));
+        pada_json_set(&out, object, "batch", json_integer(b->batch));
+        pada_json_set(&out, object, "paths", json_integer(b->n_paths));
+        pada_json_set(&out, object, "ms", json_real(ms));
+        pada_json_set(&out, object, "images_per_second", json_real(1e3 * (double)b->batch / ms));
+        pada_json_set(&out, object, "gflops", json_real(gflops));
+        pada_json_set(&out, object, "peak_gflops", json_real(peak));
+        pada_json_set(&out, object, "memory_mb", json_real(memory_mb));
+        for (int64_t i = 0; b->per_path && i < b->n_paths; i++)
+            json_array_append_new(times,
+                                  json_real(median(b->times_ms + i * b->repeats, b->repeats)));
+        if (b->per_path)
+            pada_json_set(&out, object, "path_ms", times);
+        else
+            json_decref(times);
+        pada_json_line(&out, object);
+    } else {
+        pada_text_add(
+            &out, "%-6s batch %-4lld %4lld paths  %9.2f ms  %9.0f images/s  %7.1f GFLOP/s", what,
+            (long long)b->batch, (long long)b->n_paths, ms, 1e3 * (double)b->batch / ms, gflops);
+        if (peak > 0) pada_text_add(&out, "  (peak %.0f)", peak);
+        pada_text_add(&out, "  %7.0f MB  %s\n", memory_mb, pada_engine_describe(b->engine));
+    }
+    const pada_status st = out.status;
+    if (st == PADA_OK) fputs(pada_text_str(&out), stdout);
+    pada_text_deinit(&out);
+    return st;
+}
+
+static pada_status measure_paths(bench *b, const pada_engine_desc *desc, const char *what,
+                                 double peak_macs)
+{
+    double warm_up_ms;
+    void *mem;
+
+    PADA_TRY(b->paths_file ? read_paths(b) : random_paths(b));
+    PADA_TRY(make_batch(b));
+    PADA_TRY(pada_calloc(&mem, (size_t)(b->n_paths * b->repeats), sizeof(double)));
+    b->times_ms = mem;
+    PADA_TRY(pada_engine_create(&b->engine, desc));
+    PADA_TRY(pada_engine_init_weights(b->engine, b->seed));
+    PADA_TRY(run_path(b, &b->space.ops->extremes[0], &warm_up_ms));
+    for (int64_t r = 0; r < b->repeats; r++)
+        for (int64_t i = 0; i < b->n_paths; i++)
+            PADA_TRY(run_path(b, &b->paths[i], &b->times_ms[i * b->repeats + r]));
+    return report(b, what, peak_macs);
+}
+
+static pada_status measure_kernels(const bench *b, const pada_backend *backend, pada_device *device,
+                                   double peak_macs)
+{
+    const pada_bench_kernels kernels = {backend,         device,    (int)b->batch,
+                                        (int)b->repeats, peak_macs, b->json};
+    pada_text out = {0};
+    const pada_status st = pada_bench_kernels_run(&kernels, &out);
+
+    if (st == PADA_OK) fputs(pada_text_str(&out), stdout);
+    pada_text_deinit(&out);
+    return st;
+}
+
+static pada_status measure(bench *b, const char *what)
+{
+    const bool eval = strcmp(what, "eval") == 0, kernels = strcmp(what, "kernels") == 0;
+    pada_engine_desc desc = {.space = &b->space, .mode = eval ? PADA_EVAL : PADA_TRAIN};
+    pada_device *device;
+
+    b->mode = desc.mode;
+    PADA_TRY(pada_space_from_args(&b->space, &b->space_args));
+    PADA_TRY(pada_engine_desc_from_args(&desc, &b->engine_args));
+    if (b->batch == 0) b->batch = eval ? 512 : 64;
+    desc.batch_size = (int)b->batch;
+    PADA_TRY(desc.backend->open(&device, desc.n_threads));
+    const double peak_macs = desc.backend->peak_macs ? desc.backend->peak_macs(device) : 0;
+    const pada_status st = kernels ? measure_kernels(b, desc.backend, device, peak_macs)
+                                   : measure_paths(b, &desc, what, peak_macs);
+    desc.backend->close(device);
+    return st;
+}
+
+static pada_status run(void *self, const pada_options *options)
+{
+    static const char *const kinds[] = {"step", "eval", "kernels"};
+    const char *what = pada_options_n_words(options) == 1 ? pada_options_word(options, 0) : "";
+    bench *b = self;
+    bool known = false;
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        known = known || strcmp(what, kinds[i]) == 0;
+    if (!known) return PADA_FAIL(PADA_EINVAL, "bench takes one word: step, eval or kernels");
+    const pada_status st = measure(b, what);
+    pada_engine_destroy(b->engine);
+    pada_free(b->paths);
+    pada_free(b->times_ms);
+    pada_free(b->images);
+    pada_free(b->labels);
+    return st;
+}
+
+extern const pada_command pada_command_bench;
+const pada_command pada_command_bench = {
+    .name = "bench",
+    .summary = "speed of this machine: training steps, evaluations, single kernels",
+    .usage = "pada bench step|eval|kernels [options]",
+    .examples =
+        "pada bench step --batch 64\npada bench eval --paths bench/paths30.txt --json\npada bench kernels --threads 1",
+    .state_bytes = sizeof(bench),
+    .bind = bind,
+    .run = run,
+};

@@ -1,0 +1,112 @@
+/* cmd_init.c - `pada init`: the fresh weights of a supernet as a file. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/command.h"
+#include "cli/print.h"
+#include "cli/space_args.h"
+#include "engine/engine.h"
+
+typedef struct init {
+    pada_space_args space_args;
+    uint64_t seed;
+    const char *out;
+    bool json;
+} init;
+
+static const pada_opt options_table[] = {
+    {.name = "seed",
+     .type = PADA_OPT_U64,
+     .offset = offsetof(init, seed),
+     .default_value = "0",
+     .meta = "N",
+     .help = "seed of the random numbers"},
+    {.name = "out",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(init, out),
+     .meta = "FILE.safetensors",
+     .help = "the file to write; an existing one is replaced"},
+    {.name = "json",
+     .type = PADA_OPT_BOOL,
+     .offset = offsetof(init, json),
+     .help = "a JSON object: file, tensors, weights, weights_hash"},
+    {.name = NULL},
+};
+
+static pada_status bind(void *self, pada_options *options)
+{
+    init *s = self;
+
+    PADA_TRY(pada_options_bind(options, options_table, s));
+    return pada_options_bind(options, pada_space_options, &s->space_args);
+}
+
+static int64_t count_weights(const pada_params *params)
+{
+    int64_t n = 0;
+
+    for (int i = 0; i < pada_params_count(params); i++)
+        n += pada_params_get(params, i)->count;
+    return n;
+}
+
+/* Appends what is printed about the file. */
+static pada_status describe(const init *s, const pada_engine *e, pada_text *out)
+{
+    const pada_params *params = pada_engine_params(e);
+    const int n_tensors = pada_params_count(params);
+    const int64_t n_weights = count_weights(params);
+    char hash[17];
+
+    snprintf(hash, sizeof hash, "%016" PRIx64, pada_engine_weights_hash(e));
+    if (s->json) {
+        json_t *object = json_object();
+        pada_json_set(out, object, "file", json_string(s->out));
+        pada_json_set(out, object, "tensors", json_integer(n_tensors));
+        pada_json_set(out, object, "weights", json_integer(n_weights));
+        pada_json_set(out, object, "weights_hash", json_string(hash));
+        pada_json_line(out, object);
+    } else {
+        pada_text_add(out, "%s: %d tensors, %" PRId64 " weights, hash %s\n", s->out, n_tensors,
+                      n_weights, hash);
+    }
+    return out->status;
+}
+
+static pada_status run(void *self, const pada_options *options)
+{
+    const init *s = self;
+    pada_engine *e = NULL;
+    pada_text text = {0};
+    pada_space space;
+    pada_engine_desc desc = {.space = &space, .n_threads = 1, .batch_size = 1, .mode = PADA_EVAL};
+    pada_status st;
+
+    if (pada_options_n_words(options) > 0)
+        return PADA_FAIL(PADA_EINVAL, "unexpected word '%s'; see `pada help init`",
+                         pada_options_word(options, 0));
+    if (!s->out) return PADA_FAIL(PADA_EINVAL, "no file to write: give --out FILE.safetensors");
+    PADA_TRY(pada_space_from_args(&space, &s->space_args));
+    /* Any backend that keeps weights does: they are the same floats on all of them. */
+    PADA_TRY(pada_backend_find(&desc.backend, "cpu"));
+    PADA_TRY(pada_engine_create(&e, &desc));
+    if ((st = pada_engine_init_weights(e, s->seed)) != PADA_OK) goto out;
+    if ((st = describe(s, e, &text)) != PADA_OK) goto out;
+    if ((st = pada_engine_save_weights(e, s->out)) != PADA_OK) goto out;
+    fputs(pada_text_str(&text), stdout);
+out:
+    pada_text_deinit(&text);
+    pada_engine_destroy(e);
+    return st;
+}
+
+const pada_command pada_command_init = {
+    .name = "init",
+    .summary = "write fresh weights of a supernet to a safetensors file",
+    .usage = "pada init --out FILE.safetensors [options]",
+    .examples = "pada init --space nb201 --seed 7 --out w.safetensors\n"
+                "pada init --channels 8 --cells 1 --classes 100 --out small.safetensors",
+    .state_bytes = sizeof(init),
+    .bind = bind,
+    .run = run,
+};

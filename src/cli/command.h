@@ -1,0 +1,25 @@
+/* command.h - what a command is, and the list of them (commands.def). */
+#ifndef PADA_CLI_COMMAND_H
+#define PADA_CLI_COMMAND_H
+
+#include "base/option.h"
+#include "base/status.h"
+
+typedef struct pada_command {
+    const char *name;
+    const char *summary;  /* one line */
+    const char *usage;    /* e.g. "pada arch STRING [options]" */
+    const char *examples; /* one call per line, or NULL */
+    /* Binds the command's options. `self` is zeroed memory of state_bytes, alive until the command ends. */
+    size_t state_bytes;
+    pada_status (*bind)(void *self, pada_options *options);
+    /* Runs it; options are parsed. Results go to stdout, everything else to stderr. */
+    pada_status (*run)(void *self, const pada_options *options);
+} pada_command;
+
+int pada_command_count(void);
+const pada_command *pada_command_get(int i);
+/* Finds a command; an unknown one is PADA_EINVAL and offers the nearest name. */
+pada_status pada_command_find(const pada_command **out, const char *name);
+
+#endif

@@ -1,0 +1,18 @@
+/* print.h - output that several commands share. */
+#ifndef PADA_CLI_PRINT_H
+#define PADA_CLI_PRINT_H
+
+#include <jansson.h>
+
+#include "base/text.h"
+
+/* A line of JSON is made by json_object(), any number of pada_json_set and one pada_json_line. The
+ * jansson values may be NULL, its way to say out of memory: PADA_ENOMEM in out->status. */
+
+/* Takes the value over. `out` is the text the line will be appended to. */
+void pada_json_set(pada_text *out, json_t *object, const char *key, json_t *value);
+
+/* Appends the object as one line, keys in order of insertion, and drops the reference. */
+void pada_json_line(pada_text *out, json_t *object);
+
+#endif

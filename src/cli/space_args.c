@@ -1,0 +1,36 @@
+/* space_args.c - the options that choose a search space and the sizes of its network. */
+#include "cli/space_args.h"
+
+/* Ranges only keep the values inside an int; pada_space_init has the real ones. */
+#define SIZE_OPTION(option_name, field, text)                                                  \
+    {                                                                                          \
+        .name = option_name, .type = PADA_OPT_INT, .offset = offsetof(pada_space_args, field), \
+        .min = 1, .max = 1000000, .meta = "N", .help = text                                    \
+    }
+
+const pada_opt pada_space_options[] = {
+    {.name = "space",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(pada_space_args, space),
+     .default_value = "nb201",
+     .meta = "NAME",
+     .help = "search space"},
+    SIZE_OPTION("channels", channels, "channels of the first stage (default: the space's own)"),
+    SIZE_OPTION("cells", cells, "searched cells per stage (default: the space's own)"),
+    SIZE_OPTION("classes", classes, "classes (default: the space's own)"),
+    SIZE_OPTION("image-size", image_size,
+                "rows and columns of an image (default: the space's own)"),
+    {.name = NULL},
+};
+
+pada_status pada_space_from_args(pada_space *space, const pada_space_args *args)
+{
+    const pada_space_ops *ops;
+    const pada_space_config config = {.channels = (int)args->channels,
+                                      .cells = (int)args->cells,
+                                      .classes = (int)args->classes,
+                                      .image_size = (int)args->image_size};
+
+    PADA_TRY(pada_space_find(&ops, args->space));
+    return pada_space_init(space, ops, &config);
+}

@@ -1,0 +1,103 @@
+/* dataset.c - the registry of data sets, and what is the same for all of them. */
+#include "data/dataset.h"
+
+#include "base/file.h"
+
+#define PADA_DATASET(file) extern const pada_dataset_ops pada_dataset_##file;
+#include "data/datasets.def"
+#undef PADA_DATASET
+
+static const pada_dataset_ops *const registry[] = {
+#define PADA_DATASET(file) &pada_dataset_##file,
+#include "data/datasets.def"
+#undef PADA_DATASET
+};
+
+enum { N_DATASETS = sizeof registry / sizeof registry[0] };
+
+int pada_dataset_count(void)
+{
+    return N_DATASETS;
+}
+
+const pada_dataset_ops *pada_dataset_get(int i)
+{
+    PADA_ASSERT(i >= 0 && i < N_DATASETS);
+    return registry[i];
+}
+
+/* Nobody knows `where`: says what would have been right. */
+static pada_status fail_unknown(const char *where)
+{
+    const char *names[N_DATASETS];
+    pada_text wanted = {0};
+    pada_status st;
+
+    for (int i = 0; i < N_DATASETS; i++) {
+        names[i] = registry[i]->name;
+        pada_text_add(&wanted, "%s%s", i > 0 ? "; " : "", registry[i]->wanted);
+    }
+    const char *near = pada_nearest(where, names, N_DATASETS);
+    if (wanted.status != PADA_OK)
+        st = wanted.status;
+    else if (pada_path_is_dir(where))
+        st = PADA_FAIL(PADA_EDATA, "%s: no data set in this folder; looked for: %s", where,
+                       pada_text_str(&wanted));
+    else if (pada_path_exists(where))
+        st = PADA_FAIL(PADA_EDATA, "%s: a file, not a data set; wanted: %s", where,
+                       pada_text_str(&wanted));
+    else if (near)
+        st = PADA_FAIL(PADA_ENOENT, "%s: no such folder; did you mean '%s'?", where, near);
+    else
+        st = PADA_FAIL(PADA_ENOENT, "%s: no such folder", where);
+    pada_text_deinit(&wanted);
+    return st;
+}
+
+static void fill_levels(pada_dataset *ds)
+{
+    /* In float and in this order, as torchvision's ToTensor and Normalize do it. */
+    for (int c = 0; c < PADA_IMAGE_CHANNELS; c++)
+        for (int byte = 0; byte < 256; byte++)
+            ds->levels[c][byte] =
+                ((float)byte / 255.0f - (float)ds->mean[c]) / (float)ds->deviation[c];
+}
+
+pada_status pada_dataset_open(pada_dataset **out, const char *where, unsigned splits)
+{
+    PADA_ASSERT(splits > 0 && splits <= PADA_SPLITS_ALL);
+    *out = NULL;
+    for (int i = 0; i < N_DATASETS; i++) {
+        if (!registry[i]->recognises(where)) continue;
+        PADA_TRY(registry[i]->open(out, where, splits));
+        (*out)->ops = registry[i];
+        fill_levels(*out);
+        return PADA_OK;
+    }
+    return fail_unknown(where);
+}
+
+void pada_dataset_close(pada_dataset *ds)
+{
+    if (ds) ds->ops->close(ds);
+}
+
+void pada_dataset_fill(const pada_dataset *ds, pada_split split, int first, int n, float *images,
+                       int32_t *labels)
+{
+    const int plane = ds->shape.h * ds->shape.w;
+
+    PADA_ASSERT(first >= 0 && n >= 0 && n <= ds->n_images[split] - first);
+    for (int i = 0; i < n; i++) {
+        const uint8_t *from = ds->ops->image(ds, split, first + i);
+        labels[i] = ds->ops->label(ds, split, first + i);
+        for (int c = 0; c < PADA_IMAGE_CHANNELS; c++)
+            for (int k = 0; k < plane; k++)
+                *images++ = ds->levels[c][*from++];
+    }
+}
+
+const char *pada_split_name(pada_split split)
+{
+    return split == PADA_SPLIT_TRAIN ? "train" : "test";
+}

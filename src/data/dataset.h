@@ -1,0 +1,75 @@
+/* dataset.h - labelled images: opening a data set, and its images as the numbers a network reads.
+ *
+ * A data set is one file (ds_cifar.c, ...) and one line in datasets.def. It says which names or folders are its own,
+ * checks every file and every label when it is opened, and then hands out single uint8 images. Normalisation is
+ * written once for all of them. Nothing here changes after the open, so threads may share a data set. */
+#ifndef PADA_DATA_DATASET_H
+#define PADA_DATA_DATASET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "base/text.h"
+#include "tensor/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PADA_IMAGE_CHANNELS 3
+
+typedef enum pada_split { PADA_SPLIT_TRAIN, PADA_SPLIT_TEST } pada_split;
+#define PADA_N_SPLITS 2
+
+typedef struct pada_dataset pada_dataset;
+
+typedef struct pada_dataset_ops {
+    const char *name;    /* as in datasets.def */
+    const char *summary; /* one line for `pada info` */
+    const char *wanted;  /* what a user gives to get it, for messages: "a folder with ..." */
+    /* Whether `where`, as the user gave it, is for this data set. */
+    bool (*recognises)(const char *where);
+    /* Opens the splits whose bit is set. Fills in the struct but for `ops` and `levels`. On failure *out is NULL. */
+    pada_status (*open)(pada_dataset **out, const char *where, unsigned splits);
+    void (*close)(pada_dataset *ds); /* never NULL */
+    /* Image i, borrowed: [3, h, w]. 0 <= i < n_images[split]. */
+    const uint8_t *(*image)(const pada_dataset *ds, pada_split split, int i);
+    int (*label)(const pada_dataset *ds, pada_split split, int i);
+} pada_dataset_ops;
+
+/* An open data set; the first member of the struct of each ds_*.c. Read-only for everybody else. */
+struct pada_dataset {
+    const pada_dataset_ops *ops;
+    const char *name; /* for people: "CIFAR-10" */
+    int n_classes;
+    pada_shape shape;            /* of an image */
+    int n_images[PADA_N_SPLITS]; /* 0 for a split that was not opened */
+    /* Of the channels, after division by 255. */
+    double mean[PADA_IMAGE_CHANNELS], deviation[PADA_IMAGE_CHANNELS];
+    /* (byte / 255 - mean) / deviation for every byte; levels[c][0] is black. */
+    float levels[PADA_IMAGE_CHANNELS][256];
+};
+
+/* Opens a data set by its name (`builtin`) or folder. Only the splits asked for (PADA_SPLIT_BIT, or PADA_SPLITS_ALL)
+ * are opened and checked. A missing folder or file is PADA_ENOENT; a folder that is no known data set, a file of the
+ * wrong size and a label out of range are PADA_EDATA. */
+#define PADA_SPLIT_BIT(split) (1u << (split))
+#define PADA_SPLITS_ALL       ((1u << PADA_N_SPLITS) - 1)
+pada_status pada_dataset_open(pada_dataset **out, const char *where, unsigned splits);
+void pada_dataset_close(pada_dataset *ds); /* NULL is fine */
+
+/* Images first .. first + n - 1 of a split, divided by 255 and normalised, not augmented: images [n, 3, h, w], labels
+ * [n]. The range must be inside the split (asserted). */
+void pada_dataset_fill(const pada_dataset *ds, pada_split split, int first, int n, float *images,
+                       int32_t *labels);
+
+const char *pada_split_name(pada_split split); /* "train", "test" */
+
+int pada_dataset_count(void);
+const pada_dataset_ops *pada_dataset_get(int i);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

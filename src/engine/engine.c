@@ -1,0 +1,569 @@
+/* engine.c - the verbs on one supernet. */
+#include "engine/engine.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "graph/plan.h"
+#include "tensor/safetensors.h"
+
+/* A group is the unit of bookkeeping: one shared parameter, or all parameters of one (site, choice). */
+typedef struct param_group {
+    pada_range range;
+    int site, choice; /* PADA_SHARED: always used */
+    bool active;      /* has a gradient since zero_grad */
+    bool sampled;     /* was active at least once in this run */
+    bool saved;       /* `sampled` at the time of the snapshot */
+} param_group;
+
+struct pada_engine {
+    pada_space space;
+    const pada_backend *backend;
+    pada_device *device;
+    int batch_size;
+    pada_mode mode;
+    pada_params *params;
+    pada_graph *graph;
+    pada_plan *plan;
+    /* Buffers of the backend, all with the map of `params` but for the work buffer. */
+    void *weights, *grads, *velocity, *work;
+    void *saved_weights, *saved_velocity; /* snapshot, or NULL */
+    int64_t work_bytes, buffer_bytes;
+    pada_results results;
+    param_group *groups;
+    int n_groups;
+    int *group_of; /* [site * most choices + choice], -1: no parameters */
+    int most_choices;
+    pada_range *active, *moved; /* room for n_groups */
+    double *sums;
+    double *staging; /* the largest parameter, for conversions */
+    /* The last forward pass. */
+    pada_mode last_mode;
+    int last_n;
+    pada_bindings bindings;
+};
+
+/* ---- creating ---- */
+
+static pada_status make_groups(pada_engine *e)
+{
+    const pada_space_ops *ops = e->space.ops;
+    const int n_sites = ops->n_sites(&e->space), n_params = pada_params_count(e->params);
+    int64_t largest = 1;
+    void *mem;
+
+    for (int s = 0; s < n_sites; s++) {
+        const int n = ops->n_choices(&e->space, ops->site_slot(&e->space, s));
+        if (n > e->most_choices) e->most_choices = n;
+    }
+    PADA_TRY(pada_calloc(&mem, (size_t)n_params, sizeof *e->groups));
+    e->groups = mem;
+    PADA_TRY(pada_calloc(&mem, (size_t)n_sites * (size_t)e->most_choices, sizeof *e->group_of));
+    e->group_of = mem;
+    PADA_TRY(pada_calloc(&mem, (size_t)n_params, sizeof *e->active));
+    e->active = mem;
+    PADA_TRY(pada_calloc(&mem, (size_t)n_params, sizeof *e->moved));
+    e->moved = mem;
+    PADA_TRY(pada_calloc(&mem, (size_t)n_params, sizeof *e->sums));
+    e->sums = mem;
+    for (int i = 0; i < n_sites * e->most_choices; i++)
+        e->group_of[i] = -1;
+    for (int i = 0; i < n_params; i++) {
+        const pada_param *p = pada_params_get(e->params, i);
+        if (p->count > largest) largest = p->count;
+        if (p->site == PADA_SHARED) {
+            e->groups[e->n_groups++] =
+                (param_group){{p->offset, p->count}, PADA_SHARED, 0, false, false, false};
+            continue;
+        }
+        int *group = &e->group_of[p->site * e->most_choices + p->choice];
+        if (*group >= 0) continue;
+        *group = e->n_groups;
+        e->groups[e->n_groups++] = (param_group){pada_params_range(e->params, p->site, p->choice),
+                                                 p->site,
+                                                 p->choice,
+                                                 false,
+                                                 false,
+                                                 false};
+    }
+    PADA_TRY(pada_calloc(&mem, (size_t)largest, sizeof *e->staging));
+    e->staging = mem;
+    return PADA_OK;
+}
+
+/* Builds, simplifies and plans the network of a path; makes room for it. */
+static pada_status plan_path(pada_engine *e, const pada_path *path, int n_images, pada_mode mode)
+{
+    pada_graph_reset(e->graph);
+    e->space.ops->build(&e->space, e->params, path, e->graph);
+    PADA_TRY(pada_graph_status(e->graph));
+    pada_graph_simplify(e->graph);
+    pada_plan_build(e->plan, e->graph, e->backend, e->device, n_images, mode == PADA_TRAIN);
+    const pada_program *program = pada_plan_program(e->plan);
+    if (program->work_bytes > e->work_bytes) {
+        void *work;
+        PADA_TRY(e->backend->alloc(e->device, &work, program->work_bytes));
+        e->backend->release(e->device, e->work);
+        e->work = work;
+        e->work_bytes = program->work_bytes;
+    }
+    return e->backend->prepare(e->device, program);
+}
+
+static pada_status make_buffers(pada_engine *e)
+{
+    const int size = pada_dtype_bytes(e->backend->dtype);
+    void *mem;
+
+    e->buffer_bytes = pada_params_elements(e->params) * size;
+    PADA_TRY(e->backend->alloc(e->device, &e->weights, e->buffer_bytes));
+    if (e->mode == PADA_TRAIN) {
+        PADA_TRY(e->backend->alloc(e->device, &e->grads, e->buffer_bytes));
+        PADA_TRY(e->backend->alloc(e->device, &e->velocity, e->buffer_bytes));
+    }
+    PADA_TRY(e->backend->alloc(e->device, &e->results.loss, (int64_t)e->batch_size * size));
+    PADA_TRY(e->backend->alloc(e->device, &e->results.norm, (int64_t)e->batch_size * size));
+    PADA_TRY(e->backend->alloc(e->device, &mem, (int64_t)e->batch_size * (int64_t)sizeof(int32_t)));
+    e->results.rank = mem;
+    return PADA_OK;
+}
+
+static pada_status build_engine(pada_engine *e, int n_threads)
+{
+    const int n_sites = e->space.ops->n_sites(&e->space);
+    /* nodes and terms: a convolution and a share of a sum per site */
+    const int room = 64 + 4 * n_sites;
+
+    PADA_TRY(e->backend->open(&e->device, n_threads));
+    PADA_TRY(pada_params_create(&e->params));
+    PADA_TRY(e->space.ops->declare(&e->space, e->params));
+    PADA_TRY(make_groups(e));
+    PADA_TRY(pada_graph_create(&e->graph, room, room));
+    PADA_TRY(pada_plan_create(&e->plan, room, room));
+    PADA_TRY(make_buffers(e));
+    for (int i = 0; i < e->space.ops->n_extremes; i++)
+        PADA_TRY(plan_path(e, &e->space.ops->extremes[i], e->batch_size, e->mode));
+    return PADA_OK;
+}
+
+pada_status pada_engine_create(pada_engine **out, const pada_engine_desc *desc)
+{
+    void *mem;
+    pada_status st;
+
+    *out = NULL;
+    if (desc->batch_size < 1)
+        return PADA_FAIL(PADA_EINVAL, "batch size %d is not positive", desc->batch_size);
+    PADA_TRY(pada_calloc(&mem, 1, sizeof **out));
+    pada_engine *e = mem;
+    e->space = *desc->space;
+    e->backend = desc->backend;
+    e->batch_size = desc->batch_size;
+    e->mode = desc->mode;
+    if ((st = build_engine(e, desc->n_threads)) != PADA_OK) {
+        pada_engine_destroy(e);
+        return st;
+    }
+    *out = e;
+    return PADA_OK;
+}
+
+void pada_engine_destroy(pada_engine *e)
+{
+    if (!e) return;
+    if (e->device) {
+        void *buffers[] = {e->weights,      e->grads,         e->velocity,
+                           e->work,         e->saved_weights, e->saved_velocity,
+                           e->results.loss, e->results.norm,  e->results.rank};
+        for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+            e->backend->release(e->device, buffers[i]);
+    }
+    pada_plan_destroy(e->plan);
+    pada_graph_destroy(e->graph);
+    pada_params_destroy(e->params);
+    pada_free(e->groups);
+    pada_free(e->group_of);
+    pada_free(e->active);
+    pada_free(e->moved);
+    pada_free(e->sums);
+    pada_free(e->staging);
+    if (e->device) e->backend->close(e->device);
+    pada_free(e);
+}
+
+const pada_params *pada_engine_params(const pada_engine *e)
+{
+    return e->params;
+}
+
+const pada_space *pada_engine_space(const pada_engine *e)
+{
+    return &e->space;
+}
+
+const char *pada_engine_describe(const pada_engine *e)
+{
+    return e->backend->describe(e->device);
+}
+
+int64_t pada_engine_memory_bytes(const pada_engine *e)
+{
+    const int n_buffers = 1 + 2 * (e->mode == PADA_TRAIN) + 2 * (e->saved_weights != NULL);
+    return e->work_bytes + n_buffers * e->buffer_bytes;
+}
+
+/* ---- weights ---- */
+
+static pada_range range_of(const pada_param *p)
+{
+    return (pada_range){p->offset, p->count};
+}
+
+static void clear_velocity(pada_engine *e)
+{
+    const pada_range all = {0, pada_params_elements(e->params)};
+
+    if (e->velocity) e->backend->fill_zero(e->device, e->velocity, &all, 1);
+    for (int i = 0; i < e->n_groups; i++)
+        e->groups[i].sampled = false;
+}
+
+pada_status pada_engine_init_weights(pada_engine *e, uint64_t seed)
+{
+    for (int i = 0; i < pada_params_count(e->params); i++) {
+        const pada_param *p = pada_params_get(e->params, i);
+        pada_rng rng;
+        pada_rng_init(&rng, seed, "init", (uint64_t)i);
+        /* Rounded to float, so that every backend and every file starts from the same numbers. */
+        for (int64_t k = 0; k < p->count; k++)
+            e->staging[k] = (float)((2 * pada_rng_uniform(&rng) - 1) * p->bound);
+        e->backend->write(e->device, e->weights, range_of(p), e->staging);
+    }
+    clear_velocity(e);
+    return PADA_OK;
+}
+
+/* Whether a tensor of a file fits a parameter: type, shape, finite numbers. */
+static pada_status check_tensor(const char *path, const pada_st_tensor *t, const pada_param *p)
+{
+    int same = t->n_dims == p->n_dims;
+    const int is_f32 = strcmp(t->dtype, "F32") == 0;
+
+    if (!is_f32 && strcmp(t->dtype, "F64") != 0)
+        return PADA_FAIL(PADA_EDATA, "%s: %s has type %s, not F32 or F64", path, p->name, t->dtype);
+    for (int i = 0; same && i < p->n_dims; i++)
+        same = t->dims[i] == p->dims[i];
+    if (!same) {
+        pada_text have = {0}, want = {0};
+        for (int i = 0; i < t->n_dims; i++)
+            pada_text_add(&have, "%s%lld", i ? "x" : "", (long long)t->dims[i]);
+        for (int i = 0; i < p->n_dims; i++)
+            pada_text_add(&want, "%s%d", i ? "x" : "", p->dims[i]);
+        const pada_status st = PADA_FAIL(PADA_EDATA, "%s: %s has shape %s, not %s", path, p->name,
+                                         pada_text_str(&have), pada_text_str(&want));
+        pada_text_deinit(&have);
+        pada_text_deinit(&want);
+        return st;
+    }
+    return PADA_OK;
+}
+
+static pada_status read_tensor(const char *path, const pada_st_tensor *t, const pada_param *p,
+                               double *to)
+{
+    const int is_f32 = strcmp(t->dtype, "F32") == 0;
+
+    for (int64_t i = 0; i < p->count; i++) {
+        float f;
+        if (is_f32) {
+            memcpy(&f, (const char *)t->data + i * 4, 4);
+            to[i] = f;
+        } else {
+            memcpy(&to[i], (const char *)t->data + i * 8, 8);
+        }
+        if (!isfinite(to[i]))
+            return PADA_FAIL(PADA_EDATA, "%s: %s has the value %g at element %lld", path, p->name,
+                             to[i], (long long)i);
+    }
+    return PADA_OK;
+}
+
+static pada_status load_tensors(pada_engine *e, const char *path, const pada_safetensors *st)
+{
+    const int n = pada_params_count(e->params);
+
+    /* Everything is checked before anything is written. */
+    for (int i = 0; i < n; i++) {
+        const pada_param *p = pada_params_get(e->params, i);
+        const pada_st_tensor *t = pada_safetensors_find(st, p->name);
+        if (!t) return PADA_FAIL(PADA_EDATA, "%s: tensor %s is missing", path, p->name);
+        PADA_TRY(check_tensor(path, t, p));
+        PADA_TRY(read_tensor(path, t, p, e->staging));
+    }
+    for (int i = 0; i < pada_safetensors_count(st); i++) {
+        const char *name = pada_safetensors_get(st, i)->name;
+        if (pada_params_find(e->params, name) < 0)
+            return PADA_FAIL(PADA_EDATA, "%s: tensor %s is not a parameter of this network", path,
+                             name);
+    }
+    for (int i = 0; i < n; i++) {
+        const pada_param *p = pada_params_get(e->params, i);
+        PADA_TRY(read_tensor(path, pada_safetensors_find(st, p->name), p, e->staging));
+        e->backend->write(e->device, e->weights, range_of(p), e->staging);
+    }
+    clear_velocity(e);
+    return PADA_OK;
+}
+
+pada_status pada_engine_load_weights(pada_engine *e, const char *path)
+{
+    pada_safetensors *st;
+
+    PADA_TRY(pada_safetensors_open(&st, path));
+    const pada_status status = load_tensors(e, path, st);
+    pada_safetensors_close(st);
+    return status;
+}
+
+/* All parameters as float32, in parameter order without gaps. */
+static void read_floats(const pada_engine *e, float *to)
+{
+    for (int i = 0; i < pada_params_count(e->params); i++) {
+        const pada_param *p = pada_params_get(e->params, i);
+        e->backend->read(e->device, e->weights, range_of(p), e->staging);
+        for (int64_t k = 0; k < p->count; k++)
+            *to++ = (float)e->staging[k];
+    }
+}
+
+pada_status pada_engine_save_weights(const pada_engine *e, const char *path)
+{
+    const int n = pada_params_count(e->params);
+    void *floats = NULL, *tensors = NULL;
+    pada_status st;
+
+    if ((st = pada_calloc(&floats, (size_t)pada_params_elements(e->params), sizeof(float))) !=
+        PADA_OK)
+        goto out;
+    if ((st = pada_calloc(&tensors, (size_t)n, sizeof(pada_st_tensor))) != PADA_OK) goto out;
+    read_floats(e, floats);
+    const float *data = floats;
+    for (int i = 0; i < n; i++) {
+        const pada_param *p = pada_params_get(e->params, i);
+        pada_st_tensor *t = (pada_st_tensor *)tensors + i;
+        *t = (pada_st_tensor){.name = p->name,
+                              .dtype = "F32",
+                              .n_dims = p->n_dims,
+                              .data = data,
+                              .bytes = (size_t)p->count * sizeof(float)};
+        for (int k = 0; k < p->n_dims; k++)
+            t->dims[k] = p->dims[k];
+        data += p->count;
+    }
+    const char *const metadata[][2] = {{"format", "pt"}, {"space", e->space.ops->name}};
+    st = pada_safetensors_write(path, tensors, n, metadata, 2);
+out:
+    pada_free(floats);
+    pada_free(tensors);
+    return st;
+}
+
+uint64_t pada_engine_weights_hash(const pada_engine *e)
+{
+    uint64_t hash = 0;
+
+    for (int i = 0; i < pada_params_count(e->params); i++) {
+        const pada_param *p = pada_params_get(e->params, i);
+        e->backend->read(e->device, e->weights, range_of(p), e->staging);
+        float *floats = (float *)e->staging; /* shrinks in place, front to back */
+        for (int64_t k = 0; k < p->count; k++) {
+            const float f = (float)e->staging[k];
+            memcpy(&floats[k], &f, sizeof f);
+        }
+        hash = pada_hash(floats, (size_t)p->count * sizeof(float), hash);
+    }
+    return hash;
+}
+
+void pada_engine_read_weight(const pada_engine *e, int param, double *to)
+{
+    e->backend->read(e->device, e->weights, range_of(pada_params_get(e->params, param)), to);
+}
+
+void pada_engine_read_grad(const pada_engine *e, int param, double *to)
+{
+    PADA_ASSERT(e->mode == PADA_TRAIN);
+    e->backend->read(e->device, e->grads, range_of(pada_params_get(e->params, param)), to);
+}
+
+void pada_engine_write_weight(pada_engine *e, int param, const double *from)
+{
+    e->backend->write(e->device, e->weights, range_of(pada_params_get(e->params, param)), from);
+}
+
+/* ---- steps ---- */
+
+static pada_status check_batch(const pada_engine *e, const pada_batch *batch)
+{
+    if (batch->n < 1 || batch->n > e->batch_size)
+        return PADA_FAIL(PADA_EINVAL, "batch of %d images; the engine takes 1 to %d", batch->n,
+                         e->batch_size);
+    for (int i = 0; i < batch->n; i++)
+        if (batch->labels[i] < 0 || batch->labels[i] >= e->space.config.classes)
+            return PADA_FAIL(PADA_EDATA, "label %d of image %d is outside 0 to %d",
+                             batch->labels[i], i, e->space.config.classes - 1);
+    return PADA_OK;
+}
+
+static void mark_active(pada_engine *e, const pada_path *path)
+{
+    const pada_space_ops *ops = e->space.ops;
+
+    for (int i = 0; i < e->n_groups; i++) {
+        param_group *g = &e->groups[i];
+        if (g->site != PADA_SHARED && path->choice[ops->site_slot(&e->space, g->site)] != g->choice)
+            continue;
+        g->active = g->sampled = true;
+    }
+}
+
+pada_status pada_engine_forward(pada_engine *e, const pada_path *path, const pada_batch *batch,
+                                pada_mode mode)
+{
+    PADA_ASSERT(mode == PADA_EVAL || e->mode == PADA_TRAIN);
+    PADA_TRY(check_batch(e, batch));
+    PADA_TRY(plan_path(e, path, batch->n, mode));
+    const pada_program *program = pada_plan_program(e->plan);
+    e->bindings = (pada_bindings){
+        .params = e->weights,
+        .grads = e->grads,
+        .work = e->work,
+        .images = batch->images,
+        .labels = batch->labels,
+        .weights = batch->weights,
+        .grad_scale = batch->grad_scale != 0 ? batch->grad_scale : 1,
+        .results = e->results,
+    };
+    e->last_mode = mode;
+    e->last_n = batch->n;
+    if (mode == PADA_TRAIN) mark_active(e, path);
+    e->backend->run(e->device, program, &e->bindings, 0, program->n_forward);
+    return PADA_OK;
+}
+
+void pada_engine_backward(pada_engine *e)
+{
+    const pada_program *program = pada_plan_program(e->plan);
+
+    PADA_ASSERT(e->last_mode == PADA_TRAIN && e->last_n > 0);
+    e->backend->run(e->device, program, &e->bindings, program->n_forward,
+                    program->n_stages - program->n_forward);
+}
+
+static int list_ranges(const pada_engine *e, bool sampled, pada_range *ranges)
+{
+    int n = 0;
+
+    for (int i = 0; i < e->n_groups; i++)
+        if (sampled ? e->groups[i].sampled : e->groups[i].active) ranges[n++] = e->groups[i].range;
+    return n;
+}
+
+void pada_engine_zero_grad(pada_engine *e)
+{
+    const int n = list_ranges(e, false, e->active);
+
+    e->backend->fill_zero(e->device, e->grads, e->active, n);
+    for (int i = 0; i < e->n_groups; i++)
+        e->groups[i].active = false;
+}
+
+pada_status pada_engine_step(pada_engine *e, const pada_sgd *sgd, pada_step_stats *stats)
+{
+    const int n_active = list_ranges(e, false, e->active);
+    const int n_moved = list_ranges(e, sgd->mode == PADA_SGD_DENSE, e->moved);
+
+    return pada_sgd_run(sgd, e->backend, e->device,
+                        &(pada_sgd_buffers){e->weights, e->grads, e->velocity},
+                        &(pada_sgd_ranges){e->active, e->moved, n_active, n_moved, e->sums},
+                        &stats->grad_norm, &stats->clip_factor);
+}
+
+double pada_engine_grad_norm(pada_engine *e, int site, int choice)
+{
+    const int group = e->group_of[site * e->most_choices + choice];
+    double squares = 0;
+
+    if (group < 0 || !e->groups[group].active) return 0;
+    e->backend->sum_squares(e->device, e->grads, &e->groups[group].range, 1, &squares);
+    return sqrt(squares);
+}
+
+/* ---- results ---- */
+
+void pada_engine_losses(const pada_engine *e, double *losses)
+{
+    e->backend->read(e->device, e->results.loss, (pada_range){0, e->last_n}, losses);
+}
+
+void pada_engine_norms(const pada_engine *e, double *norms)
+{
+    e->backend->read(e->device, e->results.norm, (pada_range){0, e->last_n}, norms);
+}
+
+pada_status pada_engine_results(const pada_engine *e, pada_results_view *view)
+{
+    double sum = 0;
+
+    *view = (pada_results_view){.n = e->last_n};
+    for (int i = 0; i < e->last_n; i++) {
+        double loss;
+        e->backend->read(e->device, e->results.loss, (pada_range){i, 1}, &loss);
+        sum += loss;
+        view->top1 += e->results.rank[i] < 1;
+        view->top5 += e->results.rank[i] < 5;
+    }
+    view->loss = sum / e->last_n;
+    if (!isfinite(view->loss)) return PADA_FAIL(PADA_ENUMERIC, "loss is %g", view->loss);
+    return PADA_OK;
+}
+
+void pada_engine_logits(const pada_engine *e, double *logits)
+{
+    const pada_program *program = pada_plan_program(e->plan);
+    const pada_node *loss = &program->nodes[program->n_nodes - 1];
+    const pada_place *place = &program->node_plans[loss->x].value;
+
+    e->backend->unpack(e->device, (const char *)e->work + place->offset, e->last_n, loss->shape,
+                       logits);
+}
+
+/* ---- snapshot ---- */
+
+pada_status pada_engine_snapshot(pada_engine *e)
+{
+    const pada_range all = {0, pada_params_elements(e->params)};
+
+    if (!e->saved_weights)
+        PADA_TRY(e->backend->alloc(e->device, &e->saved_weights, e->buffer_bytes));
+    if (!e->saved_velocity)
+        PADA_TRY(e->backend->alloc(e->device, &e->saved_velocity, e->buffer_bytes));
+    e->backend->copy(e->device, e->saved_weights, e->weights, &all, 1);
+    if (e->velocity) e->backend->copy(e->device, e->saved_velocity, e->velocity, &all, 1);
+    for (int i = 0; i < e->n_groups; i++)
+        e->groups[i].saved = e->groups[i].sampled;
+    return PADA_OK;
+}
+
+void pada_engine_restore(pada_engine *e)
+{
+    const pada_range all = {0, pada_params_elements(e->params)};
+
+    PADA_ASSERT(e->saved_weights && e->saved_velocity);
+    e->backend->copy(e->device, e->weights, e->saved_weights, &all, 1);
+    if (e->velocity) e->backend->copy(e->device, e->velocity, e->saved_velocity, &all, 1);
+    for (int i = 0; i < e->n_groups; i++)
+        e->groups[i].sampled = e->groups[i].saved;
+}

@@ -1,0 +1,163 @@
+/* graph.c - building the graph of one path. */
+#include "graph/graph.h"
+
+#include "base/mem.h"
+
+static pada_status make(pada_graph **out, int cap_nodes, int cap_terms)
+{
+    pada_graph *g;
+    void *mem;
+    pada_status st;
+
+    *out = NULL;
+    PADA_TRY(pada_calloc(&mem, 1, sizeof *g));
+    g = mem;
+    if ((st = pada_calloc(&mem, (size_t)cap_nodes, sizeof *g->nodes)) != PADA_OK) goto fail;
+    g->nodes = mem;
+    if ((st = pada_calloc(&mem, (size_t)cap_terms, sizeof *g->terms)) != PADA_OK) goto fail;
+    g->terms = mem;
+    g->cap_nodes = cap_nodes;
+    g->cap_terms = cap_terms;
+    *out = g;
+    return PADA_OK;
+fail:
+    pada_graph_destroy(g);
+    return st;
+}
+
+pada_status pada_graph_create(pada_graph **out, int cap_nodes, int cap_terms)
+{
+    void *mem;
+    pada_status st;
+
+    PADA_TRY(make(out, cap_nodes, cap_terms));
+    if ((st = make(&(*out)->spare, cap_nodes, cap_terms)) != PADA_OK) goto fail;
+    if ((st = pada_calloc(&mem, 3 * (size_t)cap_nodes, sizeof(int))) != PADA_OK) goto fail;
+    (*out)->scratch = mem;
+    return PADA_OK;
+fail:
+    pada_graph_destroy(*out);
+    *out = NULL;
+    return st;
+}
+
+void pada_graph_destroy(pada_graph *g)
+{
+    if (!g) return;
+    pada_graph_destroy(g->spare);
+    pada_free(g->scratch);
+    pada_free(g->nodes);
+    pada_free(g->terms);
+    pada_free(g);
+}
+
+void pada_graph_reset(pada_graph *g)
+{
+    g->n_nodes = g->n_terms = 0;
+    g->status = PADA_OK;
+}
+
+/* Appends a node; PADA_ZERO once the graph has failed. */
+static pada_value push(pada_graph *g, const pada_node *node)
+{
+    if (g->status != PADA_OK) return PADA_ZERO;
+    if (g->n_nodes == g->cap_nodes) {
+        g->status = PADA_FAIL(PADA_EINVAL, "graph has more than %d nodes", g->cap_nodes);
+        return PADA_ZERO;
+    }
+    g->nodes[g->n_nodes] = *node;
+    return g->n_nodes++;
+}
+
+static int is_operand(const pada_graph *g, pada_value v)
+{
+    return v >= 0 && v < g->n_nodes && g->nodes[v].op != PADA_OP_LOSS;
+}
+
+/* Images are read by convolutions only; backends do not bring them into their own layout. */
+static pada_status refuse_images(const pada_graph *g, pada_value v)
+{
+    if (g->nodes[v].op != PADA_OP_INPUT) return PADA_OK;
+    return PADA_FAIL(PADA_EINVAL, "images are read by something else than a convolution");
+}
+
+pada_value pada_graph_input(pada_graph *g, pada_shape shape)
+{
+    return push(g, &(pada_node){.op = PADA_OP_INPUT, .shape = shape, .x = PADA_ZERO});
+}
+
+pada_value pada_graph_conv(pada_graph *g, pada_value x, const pada_conv *conv, int64_t weight,
+                           int64_t bias)
+{
+    pada_node node = {.op = PADA_OP_CONV, .x = x, .conv = *conv, .weight = weight, .bias = bias};
+
+    if (g->status != PADA_OK || x == PADA_ZERO) return PADA_ZERO;
+    PADA_ASSERT(is_operand(g, x));
+    g->status = pada_conv_shape(conv, g->nodes[x].shape, &node.shape);
+    return push(g, &node);
+}
+
+/* Shape of what a term adds. */
+static pada_status term_shape(const pada_graph *g, const pada_term *term, pada_shape *out)
+{
+    *out = g->nodes[term->x].shape;
+    return term->kind == PADA_TERM_AVGPOOL ? pada_pool_shape(&term->pool, *out, out) : PADA_OK;
+}
+
+pada_value pada_graph_combine(pada_graph *g, const pada_term *terms, int n_terms)
+{
+    pada_node node = {.op = PADA_OP_COMBINE, .x = PADA_ZERO, .first_term = g->n_terms};
+
+    for (int i = 0; i < n_terms && g->status == PADA_OK; i++) {
+        pada_shape shape;
+        if (terms[i].x == PADA_ZERO) continue;
+        PADA_ASSERT(is_operand(g, terms[i].x));
+        if ((g->status = refuse_images(g, terms[i].x)) != PADA_OK) break;
+        if ((g->status = term_shape(g, &terms[i], &shape)) != PADA_OK) break;
+        if (g->n_terms == g->cap_terms) {
+            g->status = PADA_FAIL(PADA_EINVAL, "graph has more than %d terms", g->cap_terms);
+            break;
+        }
+        if (node.n_terms == 0) node.shape = shape;
+        if (!pada_shape_equal(shape, node.shape)) {
+            g->status = PADA_FAIL(PADA_EINVAL, "sum of %dx%dx%d and %dx%dx%d", node.shape.c,
+                                  node.shape.h, node.shape.w, shape.c, shape.h, shape.w);
+            break;
+        }
+        g->terms[g->n_terms++] = terms[i];
+        node.n_terms++;
+    }
+    return node.n_terms == 0 ? PADA_ZERO : push(g, &node);
+}
+
+pada_value pada_graph_gap(pada_graph *g, pada_value x, pada_act act)
+{
+    pada_node node = {.op = PADA_OP_GAP, .x = x, .act = act, .shape = {0, 1, 1}};
+
+    if (g->status != PADA_OK || x == PADA_ZERO) return PADA_ZERO;
+    PADA_ASSERT(is_operand(g, x));
+    g->status = refuse_images(g, x);
+    node.shape.c = g->nodes[x].shape.c;
+    return push(g, &node);
+}
+
+pada_value pada_graph_linear(pada_graph *g, pada_value x, int out, int64_t weight, int64_t bias)
+{
+    pada_node node = {
+        .op = PADA_OP_LINEAR, .x = x, .weight = weight, .bias = bias, .shape = {out, 1, 1}};
+
+    PADA_ASSERT(g->status != PADA_OK || x == PADA_ZERO || is_operand(g, x));
+    return push(g, &node);
+}
+
+pada_value pada_graph_loss(pada_graph *g, pada_value logits)
+{
+    if (g->status != PADA_OK) return PADA_ZERO;
+    PADA_ASSERT(is_operand(g, logits));
+    return push(g, &(pada_node){.op = PADA_OP_LOSS, .x = logits, .shape = g->nodes[logits].shape});
+}
+
+pada_status pada_graph_status(const pada_graph *g)
+{
+    return g->status;
+}

@@ -1,0 +1,30 @@
+/* plan.h - from the graph of one path to a program: stages, gradients and places in memory.
+ *
+ * A plan is made anew for every training step, in microseconds and without allocation. */
+#ifndef PADA_GRAPH_PLAN_H
+#define PADA_GRAPH_PLAN_H
+
+#include "backend/backend.h"
+#include "graph/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct pada_plan pada_plan;
+
+pada_status pada_plan_create(pada_plan **out, int cap_nodes, int cap_terms);
+void pada_plan_destroy(pada_plan *plan);
+
+/* Plans a simplified graph for n_images. With `train` the program has a backward part and keeps what that needs;
+ * without it, memory is given back as soon as it is read for the last time. */
+void pada_plan_build(pada_plan *plan, const pada_graph *graph, const pada_backend *backend,
+                     const pada_device *device, int n_images, bool train);
+
+/* Borrowed; valid until the next build. Refers to the arrays of the graph it was built from. */
+const pada_program *pada_plan_program(const pada_plan *plan);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

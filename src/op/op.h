@@ -1,0 +1,92 @@
+/* op.h - what operators are: their descriptors, output shapes and multiply-adds.
+ *
+ * Six operators describe every network of the search spaces. The unit behind them is the node (docs/design/0002):
+ * a sum of terms, followed by convolutions that read it through an activation.
+ *
+ *   input     images
+ *   conv      z = conv(act(x)) + bias
+ *   combine   y = sum over terms of { x | batchnorm(x) | avgpool(x) }
+ *   gap       f = mean over pixels of act(x)
+ *   linear    l = W f + b
+ *   loss      softmax cross entropy, with per-image loss, gradient norm ||p - onehot|| and correctness
+ */
+#ifndef PADA_OP_OP_H
+#define PADA_OP_OP_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "tensor/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum pada_op {
+#define PADA_OP(name, NAME) PADA_OP_##NAME,
+#include "op/ops.def"
+#undef PADA_OP
+    PADA_N_OPS
+} pada_op;
+
+const char *pada_op_name(pada_op op);
+
+typedef enum pada_act { PADA_ACT_NONE, PADA_ACT_RELU, PADA_ACT_RELU6 } pada_act;
+
+/* A square dense convolution that reads its input through an activation. */
+typedef struct pada_conv {
+    int c_in, c_out;
+    int kernel, stride, pad;
+    pada_act act;
+} pada_conv;
+
+typedef enum pada_term_kind {
+    PADA_TERM_IDENTITY,
+    PADA_TERM_BATCHNORM, /* statistics of the batch, no affine part, biased variance */
+    PADA_TERM_AVGPOOL    /* the divisor counts the pixels inside the image only */
+} pada_term_kind;
+
+typedef struct pada_pool {
+    int kernel, stride, pad;
+} pada_pool;
+
+#define PADA_BN_EPS 1e-5
+
+/* A value is the index of the node that makes it. */
+typedef int pada_value;
+#define PADA_ZERO (-1) /* the tensor of zeros, of any shape */
+
+/* One summand of a combine node. */
+typedef struct pada_term {
+    pada_term_kind kind;
+    pada_value x;
+    pada_pool pool; /* AVGPOOL */
+} pada_term;
+
+/* One operator of a network, with its operands. */
+typedef struct pada_node {
+    pada_op op;
+    pada_shape shape;        /* of the output, one image */
+    pada_value x;            /* CONV, GAP, LINEAR, LOSS; LINEAR takes PADA_ZERO */
+    pada_conv conv;          /* CONV */
+    pada_act act;            /* GAP */
+    int64_t weight;          /* CONV, LINEAR: offset into the parameter buffer */
+    int64_t bias;            /* likewise; -1: none */
+    int first_term, n_terms; /* COMBINE */
+} pada_node;
+
+/* Output shapes. A descriptor that does not fit its input is PADA_EINVAL. */
+pada_status pada_conv_shape(const pada_conv *conv, pada_shape in, pada_shape *out);
+pada_status pada_pool_shape(const pada_pool *pool, pada_shape in, pada_shape *out);
+
+/* Multiply-adds for one image; batch norm, activations, pooling and sums count nothing. */
+int64_t pada_conv_macs(const pada_conv *conv, pada_shape out);
+int64_t pada_linear_macs(int in, int out); /* the bias addition is counted, as in NAS-Bench-201 */
+
+/* Elements of the weight tensor. */
+int64_t pada_conv_weights(const pada_conv *conv);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

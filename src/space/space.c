@@ -1,0 +1,85 @@
+/* space.c - the registry of search spaces, and what is the same for all of them. */
+#include "space/space.h"
+
+#include <string.h>
+
+#define PADA_SPACE(file) extern const pada_space_ops pada_space_##file;
+#include "space/spaces.def"
+#undef PADA_SPACE
+
+static const pada_space_ops *const registry[] = {
+#define PADA_SPACE(file) &pada_space_##file,
+#include "space/spaces.def"
+#undef PADA_SPACE
+};
+
+enum { N_SPACES = sizeof registry / sizeof registry[0] };
+
+int pada_space_count(void)
+{
+    return N_SPACES;
+}
+
+const pada_space_ops *pada_space_get(int i)
+{
+    PADA_ASSERT(i >= 0 && i < N_SPACES);
+    return registry[i];
+}
+
+pada_status pada_space_find(const pada_space_ops **out, const char *name)
+{
+    const char *names[N_SPACES];
+
+    *out = NULL;
+    for (int i = 0; i < N_SPACES; i++) {
+        names[i] = registry[i]->name;
+        if (strcmp(name, names[i]) == 0) {
+            *out = registry[i];
+            return PADA_OK;
+        }
+    }
+    const char *near = pada_nearest(name, names, N_SPACES);
+    if (near) return PADA_FAIL(PADA_EINVAL, "unknown space '%s'; did you mean '%s'?", name, near);
+    return PADA_FAIL(PADA_EINVAL, "unknown space '%s'; `pada info` lists them", name);
+}
+
+/* Takes the default for zero and checks the range. */
+static pada_status resolve(int *value, int given, int fallback, const char *what, int min, int max)
+{
+    *value = given ? given : fallback;
+    if (*value < min || *value > max)
+        return PADA_FAIL(PADA_EINVAL, "%s %d is not in %d..%d", what, *value, min, max);
+    return PADA_OK;
+}
+
+pada_status pada_space_init(pada_space *space, const pada_space_ops *ops,
+                            const pada_space_config *config)
+{
+    static const pada_space_config all_defaults;
+    const pada_space_config *given = config ? config : &all_defaults;
+    const pada_space_config *usual = &ops->defaults;
+    pada_space_config c;
+
+    PADA_ASSERT(ops->n_slots > 0 && ops->n_slots <= PADA_MAX_SLOTS);
+    PADA_TRY(resolve(&c.channels, given->channels, usual->channels, "channels", 1, 1024));
+    PADA_TRY(resolve(&c.cells, given->cells, usual->cells, "cells", 1, 64));
+    PADA_TRY(resolve(&c.classes, given->classes, usual->classes, "classes", 2, 65536));
+    PADA_TRY(resolve(&c.image_size, given->image_size, usual->image_size, "image size", 4, 512));
+    if (c.image_size % 4 != 0) /* halved twice, without a remainder */
+        return PADA_FAIL(PADA_EINVAL, "image size %d is not a multiple of 4", c.image_size);
+    *space = (pada_space){.ops = ops, .config = c};
+    return PADA_OK;
+}
+
+void pada_path_random(const pada_space *space, pada_rng *rng, pada_path *path)
+{
+    *path = (pada_path){{0}};
+    for (int slot = 0; slot < space->ops->n_slots; slot++)
+        path->choice[slot] =
+            (uint8_t)pada_rng_below(rng, (uint32_t)space->ops->n_choices(space, slot));
+}
+
+int pada_path_equal(const pada_space *space, const pada_path *a, const pada_path *b)
+{
+    return memcmp(a->choice, b->choice, (size_t)space->ops->n_slots) == 0;
+}

@@ -1,0 +1,96 @@
+/* space.h - search spaces: a set of slots, each with a few choices, and the network of every path.
+ *
+ * A space is one file (space_nb201.c, ...) and one line in spaces.def. It says what its slots and choices are, which
+ * parameters exist (declare) and what the network of one path looks like (build). Everything else - sampling,
+ * counting, training, ranking - is written once for all spaces. */
+#ifndef PADA_SPACE_SPACE_H
+#define PADA_SPACE_SPACE_H
+
+#include <stdint.h>
+
+#include "base/rng.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "graph/graph.h"
+#include "tensor/params.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PADA_MAX_SLOTS 64
+
+/* One sub-model: the choice of every slot. */
+typedef struct pada_path {
+    uint8_t choice[PADA_MAX_SLOTS]; /* unused ones are 0 */
+} pada_path;
+
+/* Sizes of the network; zero means the space's default. */
+typedef struct pada_space_config {
+    int channels; /* of the first stage */
+    int cells;    /* per stage */
+    int classes;
+    int image_size; /* rows = columns */
+} pada_space_config;
+
+/* Cost of the stand-alone network of a path (affine batch norm, no convolution bias). */
+typedef struct pada_cost {
+    int64_t macs;   /* convolutions and the linear layer with its bias; nothing else */
+    int64_t params; /* batch norm and the linear bias included */
+} pada_cost;
+
+typedef struct pada_space pada_space;
+
+typedef struct pada_space_ops {
+    const char *name;
+    const char *summary; /* one line for `pada info` */
+    int n_slots;
+    pada_space_config defaults;
+    int (*n_choices)(const pada_space *space, int slot);
+    const char *(*choice_label)(const pada_space *space, int slot, int choice);
+    int (*n_sites)(const pada_space *space);
+    int (*site_slot)(const pada_space *space, int site);
+    pada_status (*declare)(const pada_space *space, pada_params *params);
+    /* Adds the network of the path to an empty graph, from input to loss. */
+    void (*build)(const pada_space *space, const pada_params *params, const pada_path *path,
+                  pada_graph *graph);
+    /* Paths that together need as much memory of every kind as any path does; the first one has the
+     * most multiply-adds. */
+    const pada_path *extremes;
+    int n_extremes;
+    void (*cost)(const pada_space *space, const pada_path *path, pada_cost *cost);
+    /* The same function with the fewest live choices: two paths with equal canonical forms compute the same. */
+    void (*canonical)(const pada_space *space, const pada_path *path, pada_path *out);
+    /* Appends a text that is the same for isomorphic paths, as the literature of the space defines
+     * them; NULL: it does not. */
+    void (*iso_key)(const pada_space *space, const pada_path *path, pada_text *out);
+    const char *const *dialects; /* NULL-terminated; the first one is canonical */
+    /* Strict: the whole text must be one architecture. dialect NULL: any that is not ambiguous. */
+    pada_status (*parse)(const pada_space *space, const char *text, const char *dialect,
+                         pada_path *path);
+    pada_status (*format)(const pada_space *space, const pada_path *path, const char *dialect,
+                          pada_text *out);
+} pada_space_ops;
+
+struct pada_space {
+    const pada_space_ops *ops;
+    pada_space_config config;
+};
+
+/* Finds a space by name; an unknown one is PADA_EINVAL and offers the nearest name. */
+pada_status pada_space_find(const pada_space_ops **out, const char *name);
+int pada_space_count(void);
+const pada_space_ops *pada_space_get(int i);
+
+/* Fills in the defaults and checks the sizes. */
+pada_status pada_space_init(pada_space *space, const pada_space_ops *ops,
+                            const pada_space_config *config);
+
+/* A path with every choice equally likely. */
+void pada_path_random(const pada_space *space, pada_rng *rng, pada_path *path);
+int pada_path_equal(const pada_space *space, const pada_path *a, const pada_path *b);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

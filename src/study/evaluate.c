@@ -1,0 +1,128 @@
+/* evaluate.c - how well a path does on the images of a data set. */
+#include "study/evaluate.h"
+
+#include "base/mem.h"
+
+struct pada_evaluator {
+    const pada_dataset *data; /* borrowed */
+    pada_split split;
+    int n_images, batch_size;
+    float *images;   /* [batch_size, 3, h, w] */
+    int32_t *labels; /* [batch_size] */
+    double *logits;  /* [batch_size, classes] */
+};
+
+static pada_status make_buffers(pada_evaluator *ev)
+{
+    const size_t n = (size_t)ev->batch_size;
+    void *memory;
+
+    PADA_TRY(
+        pada_calloc(&memory, n, (size_t)pada_shape_count(ev->data->shape) * sizeof *ev->images));
+    ev->images = memory;
+    PADA_TRY(pada_calloc(&memory, n, sizeof *ev->labels));
+    ev->labels = memory;
+    PADA_TRY(pada_calloc(&memory, n, (size_t)ev->data->n_classes * sizeof *ev->logits));
+    ev->logits = memory;
+    return PADA_OK;
+}
+
+pada_status pada_evaluator_create(pada_evaluator **out, const pada_evaluator_desc *desc)
+{
+    const int available = desc->data->n_images[desc->split];
+    const int n_images = desc->limit > 0 ? desc->limit : available;
+    void *memory;
+    pada_status st;
+
+    *out = NULL;
+    PADA_ASSERT(available > 0);
+    if (desc->batch_size < 1)
+        return PADA_FAIL(PADA_EINVAL, "batch size %d is not positive", desc->batch_size);
+    if (desc->limit < 0 || n_images > available)
+        return PADA_FAIL(PADA_EINVAL, "limit %d is not in 1 to %d, the %s images of %s",
+                         desc->limit, available, pada_split_name(desc->split), desc->data->name);
+
+    PADA_TRY(pada_calloc(&memory, 1, sizeof **out));
+    pada_evaluator *ev = memory;
+    ev->data = desc->data;
+    ev->split = desc->split;
+    ev->n_images = n_images;
+    ev->batch_size = desc->batch_size < n_images ? desc->batch_size : n_images;
+    if ((st = make_buffers(ev)) != PADA_OK) {
+        pada_evaluator_destroy(ev);
+        return st;
+    }
+    *out = ev;
+    return PADA_OK;
+}
+
+void pada_evaluator_destroy(pada_evaluator *ev)
+{
+    if (!ev) return;
+    pada_free(ev->images);
+    pada_free(ev->labels);
+    pada_free(ev->logits);
+    pada_free(ev);
+}
+
+int pada_evaluator_n_images(const pada_evaluator *ev)
+{
+    return ev->n_images;
+}
+
+int pada_evaluator_batch_size(const pada_evaluator *ev)
+{
+    return ev->batch_size;
+}
+
+static pada_status check_engine(const pada_evaluator *ev, const pada_engine *e)
+{
+    const pada_space_config *net = &pada_engine_space(e)->config;
+    const pada_dataset *data = ev->data;
+
+    if (net->classes != data->n_classes)
+        return PADA_FAIL(PADA_EINVAL, "the network has %d classes, %s has %d", net->classes,
+                         data->name, data->n_classes);
+    if (net->image_size != data->shape.h || net->image_size != data->shape.w)
+        return PADA_FAIL(PADA_EINVAL, "the network reads images of %dx%d, those of %s are %dx%d",
+                         net->image_size, net->image_size, data->name, data->shape.h,
+                         data->shape.w);
+    return PADA_OK;
+}
+
+/* Runs one batch of images first .. first + n - 1 and adds it up; `loss` stays a sum. */
+static pada_status run_batch(pada_evaluator *ev, pada_engine *e, const pada_path *path, int first,
+                             int n, pada_evaluation *sums)
+{
+    const pada_batch batch = {.n = n, .images = ev->images, .labels = ev->labels};
+    pada_results_view view;
+
+    pada_dataset_fill(ev->data, ev->split, first, n, ev->images, ev->labels);
+    PADA_TRY(pada_engine_forward(e, path, &batch, PADA_EVAL));
+    PADA_TRY(pada_engine_results(e, &view));
+    sums->top1 += view.top1;
+    sums->top5 += view.top5;
+    sums->loss += view.loss * n;
+    return PADA_OK;
+}
+
+pada_status pada_evaluator_run(pada_evaluator *ev, pada_engine *e, const pada_path *path,
+                               float *logits, pada_evaluation *out)
+{
+    pada_evaluation sums = {.n_images = ev->n_images};
+
+    *out = (pada_evaluation){0};
+    PADA_TRY(check_engine(ev, e));
+    for (int first = 0; first < ev->n_images; first += ev->batch_size) {
+        const int left = ev->n_images - first;
+        const int n = left < ev->batch_size ? left : ev->batch_size;
+        PADA_TRY(run_batch(ev, e, path, first, n, &sums));
+        if (!logits) continue;
+        pada_engine_logits(e, ev->logits);
+        for (int64_t k = 0; k < (int64_t)n * ev->data->n_classes; k++)
+            *logits++ = (float)ev->logits[k];
+    }
+    sums.loss /= ev->n_images;
+    *out = sums;
+    return PADA_OK;
+}

@@ -1,0 +1,49 @@
+/* evaluate.h - how well a path does on the images of a data set.
+ *
+ * The images come in their own order, not augmented, in batches of one size; the last batch is what is left. Batch
+ * norm takes its statistics from each batch, as in training: a result belongs to its batch size. */
+#ifndef PADA_STUDY_EVALUATE_H
+#define PADA_STUDY_EVALUATE_H
+
+#include "base/status.h"
+#include "data/dataset.h"
+#include "engine/engine.h"
+#include "space/space.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct pada_evaluator_desc {
+    const pada_dataset *data; /* borrowed until destroy; the split must be open */
+    pada_split split;
+    int limit;      /* the first so many images; 0: all */
+    int batch_size; /* must be positive; a batch never has more than `limit` images */
+} pada_evaluator_desc;
+
+typedef struct pada_evaluation {
+    int n_images;
+    int top1, top5; /* images whose label has the highest, one of the five highest scores */
+    double loss;    /* mean over the images */
+} pada_evaluation;
+
+/* The room for one batch and the choice of images: made once, used for any number of paths. */
+typedef struct pada_evaluator pada_evaluator;
+
+/* A batch size below 1 and a limit beyond the data are PADA_EINVAL. */
+pada_status pada_evaluator_create(pada_evaluator **out, const pada_evaluator_desc *desc);
+void pada_evaluator_destroy(pada_evaluator *ev); /* NULL is fine */
+
+int pada_evaluator_n_images(const pada_evaluator *ev);
+int pada_evaluator_batch_size(const pada_evaluator *ev); /* that the engine must be able to take */
+
+/* Runs the path on all images. `logits`, if not NULL, gets [n_images, classes]. An engine whose classes or image size
+ * are not those of the data, or with room for smaller batches only, is PADA_EINVAL; a loss that is not finite is
+ * PADA_ENUMERIC. */
+pada_status pada_evaluator_run(pada_evaluator *ev, pada_engine *e, const pada_path *path,
+                               float *logits, pada_evaluation *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,36 @@
+/* truth_table.h - measured accuracies of the networks of a space, read from a CSV file.
+ *
+ *   arch,cifar10,cifar100                  one column `arch` (canonical string), the others numbers
+ *   |avg_pool_3x3~0|+...,85.86,52.9133     row 0: for NAS-Bench-201 the official index
+ *
+ * The file is checked as a whole when it is opened: what has a wrong row is not a table. */
+#ifndef PADA_STUDY_TRUTH_TABLE_H
+#define PADA_STUDY_TRUTH_TABLE_H
+
+#include "base/status.h"
+#include "space/space.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct pada_truth pada_truth;
+
+/* Reads a file. Missing is PADA_ENOENT; a bad header or row, an architecture twice, a value that is
+ * no finite number are PADA_EDATA with "file:line" in the message. */
+pada_status pada_truth_open(pada_truth **out, const pada_space *space, const char *path);
+void pada_truth_close(pada_truth *truth); /* NULL is fine */
+
+int pada_truth_count(const pada_truth *truth);                      /* rows; at least one */
+const pada_path *pada_truth_path(const pada_truth *truth, int row); /* borrowed */
+int pada_truth_row(const pada_truth *truth, const pada_path *path); /* -1: not in it */
+
+int pada_truth_n_columns(const pada_truth *truth); /* without `arch`; at least one */
+const char *pada_truth_column_name(const pada_truth *truth, int column);
+/* Values of a column by row, borrowed; an unknown name is PADA_EINVAL and offers the nearest. */
+pada_status pada_truth_column(const pada_truth *truth, const char *name, const double **values);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,101 @@
+#!/bin/sh
+# test_arch.sh - `pada arch` without a truth table.
+# shellcheck source=tests/cli/harness.sh
+. "$(dirname "$0")/harness.sh"
+
+string='|avg_pool_3x3~0|+|nor_conv_1x1~0|skip_connect~1|+|nor_conv_1x1~0|skip_connect~1|skip_connect~2|'
+nni='{"0_1":"avg_pool_3x3","0_2":"conv_1x1","1_2":"skip_connect","0_3":"conv_1x1","1_3":"skip_connect","2_3":"skip_connect"}'
+tuples="[(('avg_pool_3x3', 0),), (('nor_conv_1x1', 0), ('skip_connect', 1)), (('nor_conv_1x1', 0), ('skip_connect', 1), ('skip_connect', 2))]"
+list='[4,2,1,2,1,1]'
+naslib='[4,3,3,0,0,0]'
+
+# Every dialect into every dialect.
+text_in() {
+    case $1 in
+    nb201) echo "$string" ;; list) echo "$list" ;; naslib) echo "$naslib" ;;
+    nni) echo "$nni" ;; tuples) echo "$tuples" ;;
+    esac
+}
+for from in nb201 list naslib nni tuples; do
+    for to in nb201 list naslib nni tuples; do
+        pada arch "$(text_in $from)" --from $from --to $to
+        expect_rc 0
+        expect_out "$(text_in $to)"
+        expect_no_err
+    done
+done
+
+# Recognised by their look.
+for word in "$string" "$nni" "$tuples"; do
+    pada arch "$word"
+    expect_rc 0
+    expect_out "$string"
+done
+pada arch "$string" "$nni" --to list
+expect_out "$list
+$list"
+
+# Cost, as text and as JSON.
+pada arch --from list 3,3,3,3,3,3 --to list --cost
+expect_out '[3,3,3,3,3,3]  macs 220119690  params 1531546'
+pada arch "$string" --cost --json
+expect_out "{\"arch\": \"$string\", \"macs\": 15647370, \"params\": 129306}"
+pada arch "$string" --json
+expect_out "{\"arch\": \"$string\"}"
+pada arch "$nni" --json --to list
+expect_out "{\"arch\": \"$string\", \"to\": \"$list\"}"
+pada arch --from list 0,0,0,0,0,0 --to list --cost --channels 8 --cells 1 --classes 2 --image-size 8
+expect_rc 0
+expect_out "[0,0,0,0,0,0]  macs $((8*8*27*8 + 16*(9*8*16+9*16*16+8*16) + 4*(9*16*32+9*32*32+16*32) + 66))\
+  params $((27*8+16 + 9*8*16+9*16*16+8*16+64 + 9*16*32+9*32*32+16*32+128 + 64 + 66))"
+
+# Equal cells: node 1 is dead here, so the edge behind it is too.
+pada arch --from list 0,3,2,1,4,3 --to canonical
+expect_out '|none~0|+|nor_conv_3x3~0|none~1|+|skip_connect~0|none~1|nor_conv_3x3~2|'
+pada arch --from list 1,0,0,2,3,0 --to iso
+expect_out '#+(0)@nor_conv_1x1+(0)@nor_conv_3x3'
+
+# Wrong calls say what is wrong and print no result.
+pada arch
+expect_usage_error 'no architecture given'
+pada arch "$list"
+expect_usage_error 'list or naslib'
+pada arch '|nor_conv_3x33~0|'
+expect_usage_error "character 2: unknown operator 'nor_conv_3x33'; did you mean 'nor_conv_3x3'?"
+pada arch "$string" "$string|"
+expect_usage_error 'expected the end'
+pada arch "$string" --to lsit
+expect_usage_error "--to: unknown dialect 'lsit'; did you mean 'list'?"
+pada arch "$string" --from canonical
+expect_usage_error "--from: unknown dialect 'canonical'"
+pada arch "$string" --space nb202
+expect_usage_error "did you mean 'nb201'?"
+pada arch "$string" --cost --image-size 30
+expect_usage_error 'image size 30'
+pada arch 17
+expect_usage_error '--truth FILE'
+pada arch 17 --from index
+expect_usage_error '--truth FILE'
+pada arch "$string" --to index
+expect_usage_error '--truth FILE'
+pada arch 17 --from list
+expect_usage_error "expected an operator number 0 to 4, found '17'"
+pada arch 17 --truth "$work/none.csv"
+expect_rc 66
+expect_err 'none.csv'
+expect_out ''
+
+# A table of one row, and a broken one.
+printf 'arch,cifar10\n%s,85.86\n' "$string" >"$work/one.csv"
+pada arch 0 --truth "$work/one.csv" --to list
+expect_out "$list"
+pada arch "$string" --from index --truth "$work/one.csv"
+expect_usage_error 'is not a whole number'
+pada arch --from list 0,0,0,0,0,0 --truth "$work/one.csv" --to index
+expect_rc 65
+expect_err 'not in the table'
+printf 'arch,cifar10\n%s,nan\n' "$string" >"$work/bad.csv"
+pada arch 0 --truth "$work/bad.csv"
+expect_rc 65
+expect_err "bad.csv:2: cifar10: 'nan'"
+finish

@@ -1,0 +1,39 @@
+#!/bin/sh
+# test_info.sh - `pada info`: every list is there, and the JSON says the same.
+# shellcheck source=tests/cli/harness.sh
+. "$(dirname "$0")/harness.sh"
+
+pada info
+expect_rc 0
+expect_no_err
+expect_out_has "$("$PADA_BINARY" --version)"
+for word in cpu ref null nb201 builtin cifar; do
+    checks=$((checks + 1))
+    grep -q "^  $word " "$work/out" || complain "no line for $word"
+done
+expect_out_has '6 slots, 15625 paths; dialects: nb201 list naslib nni tuples'
+expect_out_has 'slot 5: none skip_connect nor_conv_1x1 nor_conv_3x3 avg_pool_3x3'
+expect_out_has 'available: plain loops'
+for code in 0 1 2 65 66 69 75; do
+    checks=$((checks + 1))
+    grep -q "^  $code " "$work/out" || complain "no line for exit code $code"
+done
+
+pada info --json
+expect_rc 0
+expect_no_err
+checks=$((checks + 1))
+[ "$(wc -l <"$work/out")" -eq 1 ] || complain 'not one line'
+expect_out_has '"version": "'
+expect_out_has '"build": {"type": "'
+expect_out_has '{"name": "ref", "summary": "plain loops in double precision'
+expect_out_has '"paths": 15625, "slots": [["none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3"], ['
+expect_out_has '"dialects": ["nb201", "list", "naslib", "nni", "tuples"]'
+expect_out_has '"data_sets": [{"name": "builtin"'
+expect_out_has '{"code": 69, "meaning": "device not available"}'
+
+pada info now
+expect_usage_error "unexpected word 'now'"
+pada info --jsn
+expect_usage_error 'json'
+finish

@@ -1,0 +1,549 @@
+/* test_plan.c - programs of all NB201 cells: the invariants P1 to P4 of plan.c, worked out anew
+ * from what the instructions say that they read and write. */
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "graph/plan.h"
+#include "space/nb201_cells.h"
+
+enum { MAX_NODES = 512, MAX_INSTRS = 4 * MAX_NODES, N_IMAGES = 3 };
+
+typedef struct fixture {
+    const pada_backend *backend;
+    pada_device *device;
+    pada_space space;
+    pada_params *params;
+    pada_graph *graph;
+    pada_plan *plan;
+} fixture;
+
+static void make_fixture_of(fixture *f, pada_space_config config)
+{
+    CHECK_OK(pada_backend_find(&f->backend, "null"));
+    CHECK_OK(f->backend->open(&f->device, 1));
+    f->space = nb201_space(&config);
+    CHECK_OK(pada_params_create(&f->params));
+    CHECK_OK(f->space.ops->declare(&f->space, f->params));
+    CHECK_OK(pada_graph_create(&f->graph, MAX_NODES, MAX_NODES));
+    CHECK_OK(pada_plan_create(&f->plan, MAX_NODES, MAX_NODES));
+}
+
+static void make_fixture(fixture *f, int cells)
+{
+    make_fixture_of(f, (pada_space_config){.channels = 4, .cells = cells, .image_size = 8});
+}
+
+static void free_fixture(fixture *f)
+{
+    pada_plan_destroy(f->plan);
+    pada_graph_destroy(f->graph);
+    pada_params_destroy(f->params);
+    f->backend->close(f->device);
+}
+
+static const pada_program *plan_cell(fixture *f, const pada_path *path, bool train)
+{
+    pada_graph_reset(f->graph);
+    f->space.ops->build(&f->space, f->params, path, f->graph);
+    CHECK_OK(pada_graph_status(f->graph));
+    pada_graph_simplify(f->graph);
+    pada_plan_build(f->plan, f->graph, f->backend, f->device, N_IMAGES, train);
+    return pada_plan_program(f->plan);
+}
+
+/* ---- the checker ---- */
+
+/* One tensor, value or gradient of a node. Times are instructions. */
+typedef struct tensor {
+    const pada_place *place;
+    pada_shape shape;
+    int first, last; /* access; -1: none */
+    int first_write, last_write;
+    int first_read;
+} tensor;
+
+/* A part of the work buffer that is taken during stages [from, to]. */
+typedef struct region {
+    int64_t begin, end;
+    int from, to;
+} region;
+
+typedef struct checker {
+    const fixture *f;
+    const pada_program *q;
+    bool train;
+    int stage_of[MAX_INSTRS];
+    tensor tensors[2 * MAX_NODES]; /* values, then gradients */
+    int stats_stage
+        [MAX_NODES];           /* in which the moments of a value are collected; -1: they are not */
+    int sums_stage[MAX_NODES]; /* in which the sums of a combine's gradient are collected; -1 */
+    int earliest;              /* stage of the instruction at hand, worked out */
+    region regions[6 * MAX_NODES];
+    int n_regions;
+} checker;
+
+static checker k; /* large */
+
+static tensor *value_of(pada_value v)
+{
+    return &k.tensors[v];
+}
+
+static tensor *grad_of(pada_value v)
+{
+    return &k.tensors[k.q->n_nodes + v];
+}
+
+static void access_at(tensor *t, int i)
+{
+    if (t->first < 0) t->first = i;
+    t->last = i;
+}
+
+/* Instruction i reads a tensor: somebody has written it before. */
+static void reads(tensor *t, int i)
+{
+    assert_true(t->first_write >= 0); /* P2 */
+    if (t->first_read < 0) t->first_read = i;
+    if (k.stage_of[t->last_write] > k.earliest) k.earliest = k.stage_of[t->last_write];
+    access_at(t, i);
+}
+
+static void reads_value(pada_value v, int i)
+{
+    if (k.q->nodes[v].op != PADA_OP_INPUT) reads(value_of(v), i);
+}
+
+/* What a reduction of `stage` gives is there one stage later. */
+static void reads_reduction(int stage)
+{
+    assert_true(stage >= 0);
+    if (stage + 1 > k.earliest) k.earliest = stage + 1;
+}
+
+static void writes(tensor *t, int i, bool adds)
+{
+    assert_int_equal(adds, t->first_write >= 0); /* P3 */
+    assert_true(t->first_read < 0);              /* complete before it is read */
+    if (t->first_write < 0) t->first_write = i;
+    t->last_write = i;
+    access_at(t, i);
+}
+
+static void combine_backward(const pada_instr *instr, const pada_node *node, int i)
+{
+    int n = 0;
+
+    reads(grad_of(instr->v), i);
+    if (instr->norms) reads_reduction(k.sums_stage[instr->v]);
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
+        const pada_term *term = &k.q->terms[t];
+        if (k.q->term_plans[t].lazy || k.q->nodes[term->x].op == PADA_OP_INPUT) continue;
+        if ((term->kind == PADA_TERM_BATCHNORM) != instr->norms) continue;
+        if (instr->norms) reads_value(term->x, i);
+        writes(grad_of(term->x), i, k.q->term_plans[t].accumulate);
+        n++;
+    }
+    assert_true(n > 0); /* no idle instruction */
+}
+
+static void conv_backward(const pada_instr *instr, const pada_node *node, int i)
+{
+    const pada_node *from = &k.q->nodes[instr->dy];
+    bool found = instr->dy == instr->v;
+
+    reads(grad_of(instr->dy), i);
+    reads_value(node->x, i);
+    assert_true(pada_shape_equal(from->shape, node->shape));
+    if (instr->dy != instr->v) { /* the one term through which v feeds dy says so */
+        assert_int_equal(from->op, PADA_OP_COMBINE);
+        for (int t = from->first_term; t < from->first_term + from->n_terms; t++) {
+            if (k.q->terms[t].x != instr->v) continue;
+            assert_false(found);
+            found = true;
+            assert_true(k.q->term_plans[t].lazy);
+            assert_true(k.q->terms[t].kind != PADA_TERM_AVGPOOL);
+            assert_int_equal(instr->term, k.q->terms[t].kind == PADA_TERM_BATCHNORM ? t : -1);
+        }
+    }
+    assert_true(found);
+    if (instr->term >= 0) {
+        reads_value(instr->v, i);
+        reads_reduction(k.sums_stage[instr->dy]);
+    }
+    assert_int_equal(instr->no_grad_in, k.q->nodes[node->x].op == PADA_OP_INPUT);
+    if (!instr->no_grad_in) writes(grad_of(node->x), i, instr->accumulate);
+}
+
+static void run_instr(int i)
+{
+    const pada_instr *instr = &k.q->instrs[i];
+    const pada_node *node = &k.q->nodes[instr->v];
+    const bool backward = instr->code >= PADA_CODE_LINEAR_BWD;
+
+    k.earliest = backward ? k.q->n_forward : 0;
+    assert_int_equal(k.stage_of[i] >= k.q->n_forward, backward);
+    switch (instr->code) {
+    case PADA_CODE_COMBINE_FWD:
+        for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
+            reads_value(k.q->terms[t].x, i);
+            if (k.q->terms[t].kind == PADA_TERM_BATCHNORM)
+                reads_reduction(k.stats_stage[k.q->terms[t].x]);
+        }
+        writes(value_of(instr->v), i, false);
+        break;
+    case PADA_CODE_CONV_FWD:
+    case PADA_CODE_GAP_FWD:
+    case PADA_CODE_LINEAR_FWD:
+        if (node->x != PADA_ZERO) reads_value(node->x, i);
+        writes(value_of(instr->v), i, false);
+        break;
+    case PADA_CODE_LOSS_FWD:
+        reads_value(node->x, i);
+        if (k.train) writes(grad_of(node->x), i, false);
+        break;
+    case PADA_CODE_LINEAR_BWD:
+    case PADA_CODE_GAP_BWD:
+        reads(grad_of(instr->v), i);
+        if (node->x == PADA_ZERO) break;
+        reads_value(node->x, i);
+        writes(grad_of(node->x), i, instr->accumulate);
+        break;
+    case PADA_CODE_NORM_SUMS:
+        reads(grad_of(instr->v), i);
+        for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
+            if (k.q->terms[t].kind != PADA_TERM_BATCHNORM) continue;
+            reads_value(k.q->terms[t].x, i);
+            reads_reduction(k.stats_stage[k.q->terms[t].x]);
+        }
+        k.sums_stage[instr->v] = k.stage_of[i];
+        break;
+    case PADA_CODE_COMBINE_BWD: combine_backward(instr, node, i); break;
+    case PADA_CODE_CONV_BWD: conv_backward(instr, node, i); break;
+    }
+    if (instr->stats) k.stats_stage[instr->v] = k.stage_of[i];
+    assert_int_equal(k.stage_of[i], k.earliest); /* P1 */
+}
+
+/* Every node is computed once and, in training, gives its gradient to its operands once. */
+static void check_complete(void)
+{
+    int forward[MAX_NODES] = {0}, backward[MAX_NODES] = {0};
+
+    for (int i = 0; i < k.q->n_instrs; i++)
+        (k.q->instrs[i].code < PADA_CODE_LINEAR_BWD ? forward : backward)[k.q->instrs[i].v]++;
+    for (int v = 0; v < k.q->n_nodes; v++) {
+        const pada_node *node = &k.q->nodes[v];
+        int now = 0, later = 0, norms = 0;
+        assert_int_equal(forward[v], node->op != PADA_OP_INPUT);
+        for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
+            const bool norm = k.q->terms[t].kind == PADA_TERM_BATCHNORM;
+            norms += norm;
+            if (!k.train || k.q->term_plans[t].lazy) continue;
+            if (norm)
+                later++;
+            else
+                now++;
+        }
+        int want = 0;
+        if (node->op == PADA_OP_COMBINE) want = (norms > 0) + (now > 0) + (later > 0);
+        if (node->op == PADA_OP_CONV || node->op == PADA_OP_LINEAR || node->op == PADA_OP_GAP)
+            want = 1;
+        assert_int_equal(backward[v], k.train ? want : 0);
+    }
+}
+
+static void add_region(int64_t offset, int64_t bytes, int from, int to)
+{
+    assert_true(offset >= 0 && offset % PADA_ALIGN == 0 && offset + bytes <= k.q->work_bytes);
+    assert_true(k.n_regions < (int)(sizeof k.regions / sizeof *k.regions));
+    k.regions[k.n_regions++] = (region){offset, offset + bytes, from, to};
+}
+
+static bool overlap(int64_t a, int64_t a_end, int64_t b, int64_t b_end)
+{
+    return a < b_end && b < a_end;
+}
+
+/* P4 for tensors inside a stage: they live for instructions. */
+static void check_local(void)
+{
+    const tensor *local[2 * MAX_NODES];
+    int n = 0;
+
+    for (int t = 0; t < 2 * k.q->n_nodes; t++) {
+        const tensor *x = &k.tensors[t];
+        if (x->place->in != PADA_LOCAL) continue;
+        assert_true(x->first >= 0);
+        assert_int_equal(k.stage_of[x->first], k.stage_of[x->last]);
+        assert_true(x->place->offset >= 0 && x->place->offset % PADA_ALIGN == 0);
+        assert_true(x->place->offset + x->place->image_bytes <= k.q->local_bytes);
+        for (int o = 0; o < n; o++)
+            if (x->first <= local[o]->last && local[o]->first <= x->last)
+                assert_false(overlap(x->place->offset, x->place->offset + x->place->image_bytes,
+                                     local[o]->place->offset,
+                                     local[o]->place->offset + local[o]->place->image_bytes));
+        local[n++] = x;
+    }
+}
+
+/* P4 for the work buffer: whole stages, with statistics for ever and partial sums for one stage. */
+static void check_work(void)
+{
+    const fixture *f = k.f;
+    const int last = k.q->n_stages - 1;
+
+    for (int t = 0; t < 2 * k.q->n_nodes; t++) {
+        const tensor *x = &k.tensors[t];
+        if (x->place->in != PADA_WORK) continue;
+        const bool logits = t < k.q->n_nodes && k.q->nodes[t].op == PADA_OP_LINEAR;
+        add_region(x->place->offset, N_IMAGES * x->place->image_bytes, k.stage_of[x->first],
+                   logits ? last : k.stage_of[x->last]);
+    }
+    for (int v = 0; v < k.q->n_nodes; v++) {
+        if (k.stats_stage[v] < 0) continue;
+        add_region(k.q->node_plans[v].stats,
+                   2 * f->backend->channel_bytes(f->device, k.q->nodes[v].shape.c), 0, last);
+    }
+    for (int v = 0; v < k.q->n_nodes; v++)
+        for (int t = k.q->nodes[v].first_term; t < k.q->nodes[v].first_term + k.q->nodes[v].n_terms;
+             t++)
+            if (k.q->terms[t].kind == PADA_TERM_BATCHNORM && k.train)
+                add_region(k.q->term_plans[t].coef,
+                           3 * f->backend->channel_bytes(f->device, k.q->nodes[v].shape.c), 0,
+                           last);
+    for (int i = 0; i < k.q->n_instrs; i++) {
+        const pada_instr *instr = &k.q->instrs[i];
+        const pada_node *node = &k.q->nodes[instr->v];
+        int vectors = instr->stats ? 3 : 0;
+        if (instr->code == PADA_CODE_NORM_SUMS) vectors = 1 + node->n_terms;
+        if (vectors > 0)
+            add_region(instr->partial,
+                       vectors * N_IMAGES * f->backend->channel_bytes(f->device, node->shape.c),
+                       k.stage_of[i], k.stage_of[i]);
+    }
+    for (int a = 0; a < k.n_regions; a++)
+        for (int b = 0; b < a; b++)
+            if (k.regions[a].from <= k.regions[b].to && k.regions[b].from <= k.regions[a].to &&
+                overlap(k.regions[a].begin, k.regions[a].end, k.regions[b].begin, k.regions[b].end))
+                fail_msg("two tensors at %d", (int)k.regions[a].begin);
+}
+
+static void check_program(const fixture *f, const pada_program *q, bool train)
+{
+    k.f = f;
+    k.q = q;
+    k.train = train;
+    k.n_regions = 0;
+    assert_true(q->n_nodes <= MAX_NODES && q->n_instrs <= MAX_INSTRS);
+    assert_int_equal(q->n_images, N_IMAGES);
+    int i = 0;
+    for (int s = 0; s < q->n_stages; s++) {
+        assert_int_equal(q->stages[s].first, i);
+        assert_true(q->stages[s].count > 0);
+        for (; i < q->stages[s].first + q->stages[s].count; i++)
+            k.stage_of[i] = s;
+    }
+    assert_int_equal(i, q->n_instrs);
+    if (!train) assert_int_equal(q->n_stages, q->n_forward);
+    for (int t = 0; t < 2 * q->n_nodes; t++) {
+        const int v = t % q->n_nodes;
+        k.tensors[t] =
+            (tensor){.place = t < q->n_nodes ? &q->node_plans[v].value : &q->node_plans[v].grad,
+                     .shape = q->nodes[v].shape,
+                     .first = -1,
+                     .first_write = -1,
+                     .first_read = -1};
+        k.stats_stage[v] = k.sums_stage[v] = -1;
+    }
+    for (i = 0; i < q->n_instrs; i++)
+        run_instr(i);
+    for (int t = 0; t < 2 * q->n_nodes; t++) {
+        const tensor *x = &k.tensors[t];
+        assert_int_equal(x->first >= 0, x->place->in != PADA_NOWHERE);
+        if (x->first < 0) continue;
+        assert_int_equal(x->place->image_bytes, f->backend->image_bytes(f->device, x->shape));
+    }
+    check_complete();
+    check_local();
+    check_work();
+}
+
+/* ---- NB201 ---- */
+
+static void check_cell(fixture *f, int number)
+{
+    const pada_path path = cell_at(number);
+
+    for (int train = 0; train < 2; train++)
+        check_program(f, plan_cell(f, &path, train), train);
+}
+
+static void test_all_cells(void **state)
+{
+    fixture f;
+
+    (void)state;
+    make_fixture(&f, 1);
+    const int64_t before = pada_mem_count();
+    for (int number = 0; number < N_CELLS; number++)
+        check_cell(&f, number);
+    assert_int_equal(pada_mem_count(), before); /* planning allocates nothing */
+    free_fixture(&f);
+}
+
+static void test_deep_networks(void **state)
+{
+    fixture f;
+
+    (void)state;
+    make_fixture(&f, 5);
+    for (int number = 7; number < N_CELLS; number += 271)
+        check_cell(&f, number);
+    check_cell(&f, N_CELLS - 1);
+    check_cell(&f, 0);
+    free_fixture(&f);
+}
+
+/* The engine makes room for the extreme paths of the space once; no path may need more. */
+static void check_extremes(fixture *f, bool train, int step)
+{
+    int64_t work_bytes = 0, local_bytes = 0;
+
+    for (int i = 0; i < f->space.ops->n_extremes; i++) {
+        const pada_program *q = plan_cell(f, &f->space.ops->extremes[i], train);
+        if (q->work_bytes > work_bytes) work_bytes = q->work_bytes;
+        if (q->local_bytes > local_bytes) local_bytes = q->local_bytes;
+    }
+    for (int number = 0; number < N_CELLS; number += step) {
+        const pada_path path = cell_at(number);
+        const pada_program *q = plan_cell(f, &path, train);
+        if (q->work_bytes > work_bytes || q->local_bytes > local_bytes)
+            fail_msg("cell %d needs %lld and %lld bytes, the extremes %lld and %lld", number,
+                     (long long)q->work_bytes, (long long)q->local_bytes, (long long)work_bytes,
+                     (long long)local_bytes);
+    }
+}
+
+static void test_extremes_are_extreme(void **state)
+{
+    fixture f;
+
+    (void)state;
+    make_fixture_of(&f, (pada_space_config){.channels = 16, .cells = 1});
+    check_extremes(&f, false, 1);
+    check_extremes(&f, true, 1);
+    free_fixture(&f);
+    make_fixture_of(&f, (pada_space_config){.channels = 16, .cells = 5});
+    check_extremes(&f, false, 1);
+    check_extremes(&f, true, 1);
+    free_fixture(&f);
+}
+
+/* Stages are cut by batch norms only: 6 on the way through the fixed part of the network (stem, two
+ * per reduction, head), and the longest chain of convolutions in a cell, three times. Backward
+ * there are as many. */
+static void test_numbers_of_stages(void **state)
+{
+    static const struct {
+        uint8_t choice[6]; /* 1<-0, 2<-0, 2<-1, 3<-0, 3<-1, 3<-2 */
+        int norms;         /* on the longest way through one cell; -1: nothing gets through */
+    } cells[] = {
+        {{0, 0, 0, 0, 0, 0}, -1}, {{3, 3, 3, 0, 0, 0}, -1}, {{1, 1, 1, 1, 1, 1}, 0},
+        {{4, 4, 4, 4, 4, 4}, 0},  {{0, 0, 0, 1, 0, 0}, 0},  {{0, 0, 0, 3, 0, 0}, 1},
+        {{2, 2, 2, 2, 2, 2}, 3},  {{3, 3, 3, 3, 3, 3}, 3},  {{3, 0, 0, 1, 1, 0}, 1},
+        {{3, 0, 4, 0, 0, 3}, 2},  {{0, 3, 3, 0, 3, 1}, 1},  {{1, 3, 2, 4, 3, 1}, 1},
+    };
+    fixture f;
+
+    (void)state;
+    for (int n = 1; n <= 2; n++) {
+        make_fixture(&f, n);
+        for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+            pada_path path = {{0}};
+            memcpy(path.choice, cells[i].choice, 6);
+            const int norms = cells[i].norms < 0 ? 0 : 6 + 3 * n * cells[i].norms;
+            const pada_program *q = plan_cell(&f, &path, true);
+            assert_int_equal(q->n_forward, norms + 1);
+            assert_int_equal(q->n_stages, 2 * (norms + 1));
+            q = plan_cell(&f, &path, false);
+            assert_int_equal(q->n_stages, norms + 1);
+        }
+        free_fixture(&f);
+    }
+}
+
+/* Small graphs with what no cell has: a pool as the only reader of a convolution, values read in
+ * many ways. */
+static void test_other_graphs(void **state)
+{
+    static const pada_conv first = {3, 4, 3, 1, 1, PADA_ACT_NONE},
+                           conv = {4, 4, 3, 1, 1, PADA_ACT_RELU};
+    fixture f;
+
+    (void)state;
+    make_fixture(&f, 1);
+    for (int variant = 0; variant < 6; variant++)
+        for (int train = 0; train < 2; train++) {
+            pada_graph *g = f.graph;
+            pada_graph_reset(g);
+            const pada_value x = pada_graph_input(g, (pada_shape){3, 8, 8});
+            const pada_value z = pada_graph_conv(g, x, &first, 0, -1);
+            const pada_term same = {.kind = PADA_TERM_IDENTITY, .x = z},
+                            norm = {.kind = PADA_TERM_BATCHNORM, .x = z};
+            const pada_term pool = {.kind = PADA_TERM_AVGPOOL, .x = z, .pool = {3, 1, 1}};
+            const pada_term half = {.kind = PADA_TERM_AVGPOOL, .x = z, .pool = {2, 2, 0}};
+            const pada_term variants[6][2] = {{same, norm}, {pool, pool}, {norm, norm},
+                                              {half, half}, {pool, norm}, {same, same}};
+            pada_value y =
+                pada_graph_combine(g, variants[variant], 1 + (variant != 3 && variant != 1));
+            y = pada_graph_conv(g, y, &conv, 128, -1);
+            y = pada_graph_combine(g, (pada_term[]){{.kind = PADA_TERM_BATCHNORM, .x = y}}, 1);
+            pada_graph_loss(
+                g, pada_graph_linear(g, pada_graph_gap(g, y, PADA_ACT_RELU), 10, 512, 640));
+            CHECK_OK(pada_graph_status(g));
+            pada_graph_simplify(g);
+            pada_plan_build(f.plan, g, f.backend, f.device, N_IMAGES, train);
+            check_program(&f, pada_plan_program(f.plan), train);
+        }
+    free_fixture(&f);
+}
+
+static void test_out_of_memory(void **state)
+{
+    const int64_t live = pada_mem_live();
+    pada_plan *plan = NULL;
+
+    (void)state;
+    for (int n = 0;; n++) {
+        pada_mem_fail_after(n);
+        const pada_status st = pada_plan_create(&plan, 4, 4);
+        pada_mem_fail_after(-1);
+        if (st == PADA_OK) {
+            assert_true(n >= 3);
+            break;
+        }
+        assert_int_equal(st, PADA_ENOMEM);
+        assert_null(plan);
+        assert_int_equal(pada_mem_live(), live);
+    }
+    pada_plan_destroy(plan);
+    pada_plan_destroy(NULL);
+    assert_int_equal(pada_mem_live(), live);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_cells),
+        cmocka_unit_test(test_deep_networks),
+        cmocka_unit_test(test_extremes_are_extreme),
+        cmocka_unit_test(test_numbers_of_stages),
+        cmocka_unit_test(test_other_graphs),
+        cmocka_unit_test(test_out_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

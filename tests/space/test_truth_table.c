@@ -1,0 +1,243 @@
+/* test_truth_table.c - truth tables: the published one, small good ones, all kinds of bad. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "space/nb201_cells.h"
+#include "study/truth_table.h"
+
+#define SKIP_ALL                                                                       \
+    "|skip_connect~0|+|skip_connect~0|skip_connect~1|+|skip_connect~0|skip_connect~1|" \
+    "skip_connect~2|"
+#define NONE_ALL "|none~0|+|none~0|none~1|+|none~0|none~1|none~2|"
+#define POOL_ONE "|avg_pool_3x3~0|+|none~0|none~1|+|none~0|none~1|none~2|"
+
+static char file_name[] = "/tmp/pada-truth-XXXXXX";
+
+static int make_file(void **state)
+{
+    const int fd = mkstemp(file_name);
+
+    (void)state;
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    return unlink(file_name);
+}
+
+static pada_status open_bytes(pada_truth **truth, const char *text, size_t n)
+{
+    const pada_space space = nb201_space(NULL);
+
+    assert_int_equal(pada_file_replace(file_name, text, n), PADA_OK);
+    return pada_truth_open(truth, &space, file_name);
+}
+
+static pada_status open_text(pada_truth **truth, const char *text)
+{
+    return open_bytes(truth, text, strlen(text));
+}
+
+static void check_small(const char *text)
+{
+    const pada_path none = cell_at(0), other = cell_at(1);
+    const double *values;
+    pada_truth *truth;
+
+    if (open_text(&truth, text) != PADA_OK) fail_msg("%s", pada_message());
+    assert_int_equal(pada_truth_count(truth), 2);
+    assert_int_equal(pada_truth_n_columns(truth), 2);
+    assert_string_equal(pada_truth_column_name(truth, 0), "cifar10");
+    assert_string_equal(pada_truth_column_name(truth, 1), "cifar100");
+    assert_int_equal(pada_truth_column(truth, "cifar100", &values), PADA_OK);
+    assert_float_equal(values[0], 2.5, 0);
+    assert_float_equal(values[1], -4, 0);
+    assert_int_equal(pada_truth_column(truth, "cifar10", &values), PADA_OK);
+    assert_float_equal(values[1], 30, 0);
+    assert_int_equal(pada_truth_row(truth, &none), 1);
+    assert_int_equal(pada_truth_row(truth, &other), -1);
+    assert_int_equal(pada_truth_path(truth, 0)->choice[5], PADA_NB201_SKIP);
+    pada_truth_close(truth);
+}
+
+static void test_small_tables(void **state)
+{
+    (void)state;
+    check_small("arch,cifar10,cifar100\n" SKIP_ALL ",1,2.5\n" NONE_ALL ",3e1,-4\n");
+    check_small("cifar10,arch,cifar100\n1," SKIP_ALL ",2.5\n3e1," NONE_ALL
+                ",-4"); /* no last newline */
+    check_small("arch,cifar10,cifar100\r\n" SKIP_ALL ",1,2.5\r\n" NONE_ALL ",30,-4\r\n");
+}
+
+static void test_unknown_column_offers_the_nearest(void **state)
+{
+    const double *values;
+    pada_truth *truth;
+
+    (void)state;
+    assert_int_equal(open_text(&truth, "arch,cifar10,imagenet16\n" SKIP_ALL ",1,2\n"), PADA_OK);
+    assert_int_equal(pada_truth_column(truth, "imagnet16", &values), PADA_EINVAL);
+    assert_null(values);
+    assert_non_null(strstr(pada_message(), "did you mean 'imagenet16'"));
+    assert_int_equal(pada_truth_column(truth, "arch", &values), PADA_EINVAL);
+    pada_truth_close(truth);
+}
+
+static void test_bad_files_are_refused_with_the_line(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } bad[] = {
+        {"", ": the file is empty"},
+        {"\n", ":1: column 1 has no name"},
+        {"arch,a\n", ": no rows"},
+        {"arch\n" SKIP_ALL "\n", ":1: no column of values"},
+        {"name,a\n" SKIP_ALL ",1\n", ":1: no column is called 'arch'"},
+        {"arch,a,a\n" SKIP_ALL ",1,1\n", ":1: two columns are called 'a'"},
+        {"arch,a,arch\n" SKIP_ALL ",1,1\n", ":1: two columns are called 'arch'"},
+        {"arch,,b\n" SKIP_ALL ",1,1\n", ":1: column 2 has no name"},
+        {"arch,a\n" SKIP_ALL "\n", ":2: too few columns"},
+        {"arch,a\n" SKIP_ALL ",1,2\n", ":2: too many columns"},
+        {"arch,a\n" SKIP_ALL ",1,\n", ":2: too many columns"},
+        {"arch,a\n" SKIP_ALL ",\n", ":2: a: '' is not a number"},
+        {"arch,a\n" SKIP_ALL ",nan\n", ":2: a: 'nan' is not a number"},
+        {"arch,a\n" SKIP_ALL ",inf\n", ":2: a: 'inf' is not a number"},
+        {"arch,a\n" SKIP_ALL ",1e999\n", ":2: a: 1e999"},
+        {"arch,a\n" SKIP_ALL ", 1\n", ":2: a: ' 1' is not a number"},
+        {"arch,a\n" SKIP_ALL ",1x\n", ":2: a: '1x' is not a number"},
+        {"arch,a\n" SKIP_ALL ",1\n" NONE_ALL ",1\n" SKIP_ALL ",2\n",
+         ":4: the architecture of line 2 again"},
+        {"arch,a\n" SKIP_ALL ",1\n\n" NONE_ALL ",1\n", ":3: nb201 architecture, character 1"},
+        {"arch,a\n|nine~0|,1\n", ":2: nb201 architecture, character 2: unknown operator 'nine'"},
+        {"arch,a\n[1;1;1;1;1;1],1\n", ":2: nb201 architecture, character 1"},
+        {"arch,a\n\"" SKIP_ALL "\",1\n", ":2: quoted fields"},
+    };
+    const int64_t live = pada_mem_live();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        pada_truth *truth;
+
+        if (open_text(&truth, bad[i].text) != PADA_EDATA) fail_msg("accepted: %s", bad[i].text);
+        assert_null(truth);
+        assert_ptr_equal(strstr(pada_message(), file_name), pada_message());
+        if (!strstr(pada_message(), bad[i].message))
+            fail_msg("'%s' does not contain '%s'", pada_message(), bad[i].message);
+    }
+    assert_int_equal(pada_mem_live(), live);
+}
+
+static void test_zero_bytes_and_long_fields_are_refused(void **state)
+{
+    const char zero[] = "arch,a\n" SKIP_ALL "\0,1\n";
+    char longer[4096];
+    pada_truth *truth;
+
+    (void)state;
+    assert_int_equal(open_bytes(&truth, zero, sizeof zero - 1), PADA_EDATA);
+    assert_non_null(strstr(pada_message(), ":2: a zero byte"));
+    memset(longer, 'x', sizeof longer);
+    memcpy(longer, "arch,", 5);
+    assert_int_equal(open_bytes(&truth, longer, sizeof longer), PADA_EDATA);
+    assert_non_null(strstr(pada_message(), ":1: a field of 4091 characters"));
+}
+
+static void test_missing_file(void **state)
+{
+    const pada_space space = nb201_space(NULL);
+    pada_truth *truth;
+
+    (void)state;
+    assert_int_equal(pada_truth_open(&truth, &space, "/nonexistent/truth.csv"), PADA_ENOENT);
+    assert_null(truth);
+    pada_truth_close(NULL);
+}
+
+static void test_lack_of_memory_leaves_nothing_behind(void **state)
+{
+    const char *text = "arch,a\n" SKIP_ALL ",1\n" NONE_ALL ",1\n" POOL_ONE ",2\n";
+    const pada_space space = nb201_space(NULL);
+    pada_status st = PADA_ENOMEM;
+    pada_truth *truth;
+    int n = 0;
+
+    (void)state;
+    assert_int_equal(pada_file_replace(file_name, text, strlen(text)), PADA_OK);
+    const int64_t live = pada_mem_live();
+    for (; st != PADA_OK; n++) {
+        pada_mem_fail_after(n);
+        st = pada_truth_open(&truth, &space, file_name);
+        pada_mem_fail_after(-1);
+        if (st == PADA_OK) break;
+        assert_int_equal(st, PADA_ENOMEM);
+        assert_null(truth);
+        assert_int_equal(pada_mem_live(), live);
+    }
+    assert_true(n >= 5); /* the object, names, paths, values, slots */
+    pada_truth_close(truth);
+    assert_int_equal(pada_mem_live(), live);
+}
+
+/* methods.md 2.2: facts about the published table. */
+static void test_published_table(void **state)
+{
+    static const uint8_t first[] = {4, 2, 1, 2, 1, 1}, second[] = {3, 3, 4, 1, 3, 1};
+    const pada_space space = nb201_space(NULL);
+    const char *source = getenv("PADA_SOURCE");
+    int n_chance = 0, n_dead = 0;
+    const double *values;
+    pada_truth *truth;
+    char path[4096];
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/../shared/data/nb201/truth.csv", source ? source : ".");
+    if (!pada_path_exists(path)) {
+        print_message("%s is not there\n", path);
+        skip();
+    }
+    if (pada_truth_open(&truth, &space, path) != PADA_OK) fail_msg("%s", pada_message());
+    assert_int_equal(pada_truth_count(truth), N_CELLS);
+    assert_memory_equal(pada_truth_path(truth, 0)->choice, first, sizeof first);
+    assert_memory_equal(pada_truth_path(truth, 1)->choice, second, sizeof second);
+    assert_int_equal(pada_truth_column(truth, "cifar10", &values), PADA_OK);
+    assert_float_equal(values[0], 85.86, 1e-9);
+    for (int row = 0; row < N_CELLS; row++) {
+        const pada_path cell = cell_at(row);
+        pada_path form;
+
+        assert_int_equal(pada_truth_row(truth, pada_truth_path(truth, row)), row);
+        assert_true(pada_truth_row(truth, &cell) >= 0);
+        pada_nb201_canonical(pada_truth_path(truth, row), &form);
+        n_dead += cell_number(&form) == 0 && values[row] == 10.0;
+        n_chance += values[row] == 10.0;
+    }
+    assert_int_equal(n_chance, 341); /* exactly the cells with no live path */
+    assert_int_equal(n_dead, 341);
+    pada_truth_close(truth);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_small_tables),
+        cmocka_unit_test(test_unknown_column_offers_the_nearest),
+        cmocka_unit_test(test_bad_files_are_refused_with_the_line),
+        cmocka_unit_test(test_zero_bytes_and_long_fields_are_refused),
+        cmocka_unit_test(test_missing_file),
+        cmocka_unit_test(test_lack_of_memory_leaves_nothing_behind),
+        cmocka_unit_test(test_published_table),
+    };
+    return cmocka_run_group_tests(tests, make_file, remove_file);
+}
