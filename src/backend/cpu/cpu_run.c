@@ -281,39 +281,71 @@ static bool is_layer_grad(const pada_instr *instr)
     return instr->code == PADA_CODE_CONV_BWD || instr->code == PADA_CODE_LINEAR_BWD;
 }
 
-/* All instructions of a stage on one chunk, then the chunk's weight gradients. */
-static void run_chunk(const run *r, const pada_stage *stage, int chunk, int size, int thread)
+/* A run of consecutive images that one thread takes: a chunk where weight gradients are collected, otherwise a
+ * group, which balances better. */
+typedef struct portion {
+    int first, end; /* images */
+    int chunk;
+} portion;
+
+static void clear_gradients(const group *g, const pada_stage *stage)
 {
-    pada_device *d = r->d;
-    const pada_program *q = r->q;
-    const int end = stage->first + stage->count, step = pada_cpu_chunk_size(q->n_images);
-    const int first = chunk * step, last = first + step < q->n_images ? first + step : q->n_images;
-    group g = {
-        .r = r, .size = size, .chunk = chunk, .local = d->threads.data + thread * d->thread_floats};
+    const pada_device *d = g->r->d;
+
+    for (int i = stage->first; i < stage->first + stage->count; i++) {
+        const cpu_layer *layer = &d->layers[i];
+        const pada_node *node = &g->r->q->nodes[g->r->q->instrs[i].v];
+        if (!is_layer_grad(&g->r->q->instrs[i])) continue;
+        float *weights = partials(g, layer),
+              *bias = weights + cpu_round_up(layer->weights, CPU_UNIT);
+        if (layer->kernel)
+            memset(g->accumulators + layer->accumulator, 0,
+                   (size_t)layer->kernel->accumulator_floats(&node->conv) * sizeof(float));
+        else
+            memset(weights, 0, (size_t)layer->weights * sizeof(float));
+        memset(bias, 0, (size_t)cpu_vector_floats(node->shape.c) * sizeof(float));
+    }
+}
+
+static void unpack_gradients(const group *g, const pada_stage *stage)
+{
+    const pada_device *d = g->r->d;
+
+    for (int i = stage->first; i < stage->first + stage->count; i++)
+        if (is_layer_grad(&g->r->q->instrs[i]) && d->layers[i].kernel)
+            d->layers[i].kernel->unpack_grad(&g->r->q->nodes[g->r->q->instrs[i].v].conv,
+                                             g->accumulators + d->layers[i].accumulator,
+                                             partials(g, &d->layers[i]));
+}
+
+/* All instructions of a stage on a portion, its groups of `size` front to back, or `back` to front. */
+static void run_portion(const run *r, const pada_stage *stage, portion p, int size, bool back,
+                        int thread)
+{
+    const pada_device *d = r->d;
+    const int n_groups = (p.end - p.first + size - 1) / size;
+    group g = {.r = r,
+               .size = size,
+               .chunk = p.chunk,
+               .local = d->threads.data + thread * d->thread_floats};
 
     g.scratch = g.local + d->local_floats;
     g.accumulators = g.scratch + d->scratch_floats;
-    for (int i = stage->first; i < end; i++) {
-        const cpu_layer *layer = &d->layers[i];
-        const pada_node *node = &q->nodes[q->instrs[i].v];
-        if (!is_layer_grad(&q->instrs[i])) continue;
-        if (layer->kernel)
-            memset(g.accumulators + layer->accumulator, 0,
-                   (size_t)layer->kernel->accumulator_floats(&node->conv) * sizeof(float));
-        float *bias = partials(&g, layer) + cpu_round_up(layer->weights, CPU_UNIT);
-        if (!layer->kernel) memset(partials(&g, layer), 0, (size_t)layer->weights * sizeof(float));
-        memset(bias, 0, (size_t)cpu_vector_floats(node->shape.c) * sizeof(float));
-    }
-    for (g.first = first; g.first < last; g.first += size) {
-        g.n = last - g.first < size ? last - g.first : size;
-        for (int i = stage->first; i < end; i++)
+    clear_gradients(&g, stage);
+    for (int k = 0; k < n_groups; k++) {
+        g.first = p.first + (back ? n_groups - 1 - k : k) * size;
+        g.n = p.end - g.first < size ? p.end - g.first : size;
+        for (int i = stage->first; i < stage->first + stage->count; i++)
             run_instr(&g, i);
     }
-    for (int i = stage->first; i < end; i++)
-        if (is_layer_grad(&q->instrs[i]) && d->layers[i].kernel)
-            d->layers[i].kernel->unpack_grad(&q->nodes[q->instrs[i].v].conv,
-                                             g.accumulators + d->layers[i].accumulator,
-                                             partials(&g, &d->layers[i]));
+    unpack_gradients(&g, stage);
+}
+
+static bool has_gradients(const pada_program *q, const pada_stage *stage)
+{
+    for (int i = stage->first; i < stage->first + stage->count; i++)
+        if (is_layer_grad(&q->instrs[i])) return true;
+    return false;
 }
 
 /* mean and 1/deviation from the moments of the images, merged in double in the order of the images. */
@@ -443,9 +475,18 @@ void pada_cpu_run(pada_device *d, const pada_program *q, const pada_bindings *b,
         for (int s = first; s < first + count; s++) {
             const pada_stage *stage = &q->stages[s];
             const int size = pada_cpu_group_size(d, q, stage);
+            const int length = has_gradients(q, stage) ? chunk : size;
+            const int n_portions = (q->n_images + length - 1) / length;
+            /* Every other stage walks the images backwards: what the stage before wrote last is
+             * still in cache. */
+            const bool back = s % 2 == 1;
 #pragma omp for schedule(dynamic)
-            for (int c = 0; c < n_chunks; c++)
-                run_chunk(&r, stage, c, size, omp_get_thread_num());
+            for (int k = 0; k < n_portions; k++) {
+                portion p = {.chunk = back ? n_portions - 1 - k : k};
+                p.first = p.chunk * length;
+                p.end = p.first + length < q->n_images ? p.first + length : q->n_images;
+                run_portion(&r, stage, p, size, back, omp_get_thread_num());
+            }
 #pragma omp for schedule(dynamic)
             for (int i = stage->first; i < stage->first + stage->count; i++)
                 finish_instr(&r, i, n_chunks);
