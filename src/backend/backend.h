@@ -126,6 +126,7 @@ typedef struct pada_backend {
     const char *name;
     const char *summary;
     pada_dtype dtype; /* of activations, parameters, gradients */
+    bool plans_only;  /* computes nothing: results mean nothing */
 
     /* Opens the backend with this many threads (0: the machine's default). */
     pada_status (*open)(pada_device **out, int n_threads);

@@ -5,8 +5,7 @@
  * a real path. */
 #include "cli/bench_kernels.h"
 
-#include <time.h>
-
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "cli/print.h"
@@ -114,14 +113,6 @@ static pada_status create(const pada_bench_kernels *b, chain *c, const kernel_ca
     return PADA_OK;
 }
 
-static double now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-}
-
 /* Fastest of the repeats, forward and backward. */
 static pada_status time_chain(const pada_bench_kernels *b, const kernel_case *k, int length,
                               double *forward_ms, double *backward_ms)
@@ -134,11 +125,11 @@ static pada_status time_chain(const pada_bench_kernels *b, const kernel_case *k,
     const pada_program *q = pada_plan_program(c.plan);
     if ((st = b->backend->prepare(b->device, q)) != PADA_OK) goto out;
     for (int r = 0; r <= b->repeats; r++) {
-        const double t0 = now_ms();
+        const double t0 = 1e3 * pada_clock_seconds();
         b->backend->run(b->device, q, &c.bindings, 0, q->n_forward);
-        const double t1 = now_ms();
+        const double t1 = 1e3 * pada_clock_seconds();
         b->backend->run(b->device, q, &c.bindings, q->n_forward, q->n_stages - q->n_forward);
-        const double t2 = now_ms();
+        const double t2 = 1e3 * pada_clock_seconds();
         if (r == 0) continue; /* warm-up */
         if (t1 - t0 < *forward_ms) *forward_ms = t1 - t0;
         if (t2 - t1 < *backward_ms) *backward_ms = t2 - t1;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/bench_kernels.h"
@@ -163,21 +163,13 @@ static pada_status make_batch(bench *b)
     return PADA_OK;
 }
 
-static double now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-}
-
 static pada_status run_path(bench *b, const pada_path *path, double *ms)
 {
     const pada_sgd sgd = {
         .lr = 0.05, .momentum = 0.9, .weight_decay = 2.5e-4, .clip = 5, .mode = PADA_SGD_SKIP};
     const pada_batch batch = {(int)b->batch, b->images, b->labels, NULL, 0};
     pada_step_stats stats;
-    const double start = now_ms();
+    const double start = 1e3 * pada_clock_seconds();
 
     if (b->mode == PADA_EVAL) {
         PADA_TRY(pada_engine_forward(b->engine, path, &batch, PADA_EVAL));
@@ -187,7 +179,7 @@ static pada_status run_path(bench *b, const pada_path *path, double *ms)
         pada_engine_backward(b->engine);
         PADA_TRY(pada_engine_step(b->engine, &sgd, &stats));
     }
-    *ms = now_ms() - start;
+    *ms = 1e3 * pada_clock_seconds() - start;
     return PADA_OK;
 }
 
@@ -252,7 +244,7 @@ static pada_status report(const bench *b, const char *what, double peak_macs)
         pada_text_add(
             &out, "%-6s batch %-4lld %4lld paths  %9.2f ms  %9.0f images/s  %7.1f GFLOP/s", what,
             (long long)b->batch, (long long)b->n_paths, ms, 1e3 * (double)b->batch / ms, gflops);
-        if (peak > 0) pada_text_add(&out, "  (peak %.0f)", peak);
+        if (peak > 0) pada_text_add(&out, " of direct convolutions (FMA peak %.0f)", peak);
         pada_text_add(&out, "  %7.0f MB  %s\n", memory_mb, pada_engine_describe(b->engine));
     }
     const pada_status st = out.status;
@@ -273,7 +265,8 @@ static pada_status measure_paths(bench *b, const pada_engine_desc *desc, const c
     b->times_ms = mem;
     PADA_TRY(pada_engine_create(&b->engine, desc));
     PADA_TRY(pada_engine_init_weights(b->engine, b->seed));
-    PADA_TRY(run_path(b, &b->space.ops->extremes[0], &warm_up_ms));
+    for (int i = 0; i < b->space.ops->n_extremes; i++)
+        PADA_TRY(run_path(b, &b->space.ops->extremes[i], &warm_up_ms));
     for (int64_t r = 0; r < b->repeats; r++)
         for (int64_t i = 0; i < b->n_paths; i++)
             PADA_TRY(run_path(b, &b->paths[i], &b->times_ms[i * b->repeats + r]));

@@ -1,8 +1,8 @@
 /* cmd_eval.c - `pada eval`: how well architectures do with the weights of a supernet. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/command.h"
@@ -166,6 +166,9 @@ static pada_status prepare(eval *v, const pada_options *options)
         return PADA_FAIL(PADA_EINVAL, "--seed is for fresh weights, not for those of %s",
                          v->weights);
     PADA_TRY(pada_engine_desc_from_args(&engine, &v->engine_args));
+    if (engine.backend->plans_only)
+        return PADA_FAIL(PADA_EINVAL, "--backend: %s computes nothing; it is for `pada bench`",
+                         engine.backend->name);
     PADA_TRY(pada_dataset_open(&v->data, v->data_name, PADA_SPLIT_BIT(v->split)));
     PADA_TRY(open_space(v));
     PADA_TRY(read_paths(v, options));
@@ -176,14 +179,6 @@ static pada_status prepare(eval *v, const pada_options *options)
     PADA_TRY(pada_engine_create(&v->engine, &engine));
     return v->weights ? pada_engine_load_weights(v->engine, v->weights)
                       : pada_engine_init_weights(v->engine, v->seed);
-}
-
-static double now_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static double percent(int part, int whole)
@@ -227,10 +222,10 @@ static pada_status evaluate(eval *v, pada_text *out)
     const int64_t dims[] = {pada_evaluator_n_images(v->evaluator), v->data->n_classes};
 
     for (int i = 0; i < v->n_paths; i++) {
-        const double start = now_seconds();
+        const double start = pada_clock_seconds();
         pada_evaluation result;
         PADA_TRY(pada_evaluator_run(v->evaluator, v->engine, &v->paths[i], v->logits, &result));
-        PADA_TRY(describe(v, &v->paths[i], &result, now_seconds() - start, out));
+        PADA_TRY(describe(v, &v->paths[i], &result, pada_clock_seconds() - start, out));
     }
     return v->logits ? pada_npy_write_f32(v->logits_file, v->logits, dims, 2) : PADA_OK;
 }

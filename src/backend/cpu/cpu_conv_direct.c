@@ -174,15 +174,6 @@ INLINE void forward_row(const geometry *g, const float *x, const float *w0, cons
         forward_tile(g, x + w * step, w0, w1, c_in, b0, b1, z0 + w * VW, z1 + w * VW, 1, nb);
 }
 
-static vec load_bias(const pada_conv *conv, const float *bias, int block)
-{
-    float padded[VW] __attribute__((aligned(64))) = {0};
-
-    for (int c = block * VW; bias && c < conv->c_out && c < (block + 1) * VW; c++)
-        padded[c - block * VW] = bias[c];
-    return vload(padded);
-}
-
 static void direct_forward(const cpu_conv_job *job)
 {
     const geometry g = make_geometry(job->conv, job->in, job->out);
@@ -195,8 +186,8 @@ static void direct_forward(const cpu_conv_job *job)
         load_x(&g, job->conv, job->x.data + n * job->x.stride, job->planar, x);
         int o = 0;
         for (; o + 2 <= g.out_blocks; o += 2) {
-            const vec b0 = load_bias(job->conv, job->bias, o),
-                      b1 = load_bias(job->conv, job->bias, o + 1);
+            const vec b0 = load_channels(job->bias, job->out.c, o),
+                      b1 = load_channels(job->bias, job->out.c, o + 1);
             const float *w = job->weight + o * block;
             for (int h = 0; h < g.out_h; h++) {
                 float *row = z + o * plane + (int64_t)h * g.out_w * VW;
@@ -205,7 +196,7 @@ static void direct_forward(const cpu_conv_job *job)
             }
         }
         for (; o < g.out_blocks; o++) {
-            const vec b0 = load_bias(job->conv, job->bias, o);
+            const vec b0 = load_channels(job->bias, job->out.c, o);
             for (int h = 0; h < g.out_h; h++) {
                 float *row = z + o * plane + (int64_t)h * g.out_w * VW;
                 forward_row(&g, x + (int64_t)h * g.stride * g.padded_w * VW,

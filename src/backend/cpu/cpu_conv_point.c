@@ -115,21 +115,13 @@ INLINE void forward_tile(const cpu_conv_job *job, const float *x, int o, vec *bi
     tile_store(acc, z + o * plane, VW, plane, rows, columns);
 }
 
-static vec load_bias(const cpu_conv_job *job, int block)
-{
-    float padded[VW] __attribute__((aligned(64))) = {0};
-
-    for (int c = 0; job->bias && c < VW && block * VW + c < job->out.c; c++)
-        padded[c] = job->bias[block * VW + c];
-    return vload(padded);
-}
-
 static void forward_strip(const cpu_conv_job *job, const float *x, int n, float *z, int64_t plane)
 {
     const int out_blocks = blocks(job->out.c);
 
     for (int o = 0; o < out_blocks; o += 2) {
-        vec bias[2] = {load_bias(job, o), load_bias(job, o + 1)};
+        vec bias[2] = {load_channels(job->bias, job->out.c, o),
+                       load_channels(job->bias, job->out.c, o + 1)};
         int i = 0;
         if (o + 1 < out_blocks) {
             for (; i + TILE_PAIR <= n; i += TILE_PAIR)

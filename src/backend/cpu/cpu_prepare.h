@@ -23,6 +23,16 @@ INLINE vec activate_grad(pada_act act, vec x, vec grad)
     return act == PADA_ACT_RELU6 ? vgate_below(x, vset(6.0f), grad) : vgate(x, grad);
 }
 
+/* One block of a plain vector of per-channel numbers; zeros past its end, or where there is none. */
+INLINE vec load_channels(const float *values, int channels, int block)
+{
+    float padded[VW] __attribute__((aligned(64))) = {0};
+
+    for (int c = 0; values && c < VW && block * VW + c < channels; c++)
+        padded[c] = values[block * VW + c];
+    return vload(padded);
+}
+
 /* The coefficients of dz = a dy + b z + c for one channel block. */
 typedef struct norm_coef {
     vec a, b, c;

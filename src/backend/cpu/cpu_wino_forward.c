@@ -159,11 +159,9 @@ INLINE void forward(const cpu_conv_job *job, const int points)
         transform_image(&g, job->conv->act, job->x.data + n * job->x.stride,
                         job->scratch + n * image, ring, points);
     for (int o = 0; o < blocks(job->out.c); o++) {
-        float bias[VW] __attribute__((aligned(64))) = {0};
-        for (int c = 0; job->bias && c < VW && o * VW + c < job->out.c; c++)
-            bias[c] = job->bias[o * VW + c];
+        const vec bias = load_channels(job->bias, job->out.c, o);
         for (int n = 0; n < job->n_images; n++)
-            forward_image(&g, job->scratch + n * image, job->weight + o * weights, vload(bias),
+            forward_image(&g, job->scratch + n * image, job->weight + o * weights, bias,
                           job->z.data + n * job->z.stride + o * plane, points);
     }
 }

@@ -122,6 +122,7 @@ const pada_backend pada_backend_null = {
     .name = "null",
     .summary = "plans and computes nothing",
     .dtype = PADA_F32,
+    .plans_only = true,
     .open = null_open,
     .close = null_close,
     .describe = null_describe,

@@ -1,0 +1,12 @@
+/* clock.c - time that only goes forward. */
+#include "base/clock.h"
+
+#include <time.h>
+
+double pada_clock_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

@@ -1,0 +1,196 @@
+/* engine_weights.c - the weights of an engine: fresh ones, files, hashes, single parameters. */
+#include <math.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "engine/engine_state.h"
+#include "tensor/safetensors.h"
+
+static pada_range range_of(const pada_param *p)
+{
+    return (pada_range){p->offset, p->count};
+}
+
+/* Momentum and the record of sampled parameters start anew. */
+static void clear_velocity(pada_engine *e)
+{
+    const pada_range all = {0, pada_params_elements(e->params)};
+
+    if (e->velocity) e->backend->fill_zero(e->device, e->velocity, &all, 1);
+    for (int i = 0; i < e->n_groups; i++)
+        e->groups[i].sampled = false;
+}
+
+pada_status pada_engine_init_weights(pada_engine *e, uint64_t seed)
+{
+    for (int i = 0; i < pada_params_count(e->params); i++) {
+        const pada_param *p = pada_params_get(e->params, i);
+        pada_rng rng;
+        pada_rng_init(&rng, seed, "init", (uint64_t)i);
+        /* Rounded to float, so that every backend and every file starts from the same numbers. */
+        for (int64_t k = 0; k < p->count; k++)
+            e->staging[k] = (float)((2 * pada_rng_uniform(&rng) - 1) * p->bound);
+        e->backend->write(e->device, e->weights, range_of(p), e->staging);
+    }
+    clear_velocity(e);
+    return PADA_OK;
+}
+
+/* Whether a tensor of a file fits a parameter: type, shape, finite numbers. */
+static pada_status check_tensor(const char *path, const pada_st_tensor *t, const pada_param *p)
+{
+    int same = t->n_dims == p->n_dims;
+    const int is_f32 = strcmp(t->dtype, "F32") == 0;
+
+    if (!is_f32 && strcmp(t->dtype, "F64") != 0)
+        return PADA_FAIL(PADA_EDATA, "%s: %s has type %s, not F32 or F64", path, p->name, t->dtype);
+    for (int i = 0; same && i < p->n_dims; i++)
+        same = t->dims[i] == p->dims[i];
+    if (!same) {
+        pada_text have = {0}, want = {0};
+        for (int i = 0; i < t->n_dims; i++)
+            pada_text_add(&have, "%s%lld", i ? "x" : "", (long long)t->dims[i]);
+        for (int i = 0; i < p->n_dims; i++)
+            pada_text_add(&want, "%s%d", i ? "x" : "", p->dims[i]);
+        const pada_status st = PADA_FAIL(PADA_EDATA, "%s: %s has shape %s, not %s", path, p->name,
+                                         pada_text_str(&have), pada_text_str(&want));
+        pada_text_deinit(&have);
+        pada_text_deinit(&want);
+        return st;
+    }
+    return PADA_OK;
+}
+
+static pada_status read_tensor(const char *path, const pada_st_tensor *t, const pada_param *p,
+                               double *to)
+{
+    const int is_f32 = strcmp(t->dtype, "F32") == 0;
+
+    for (int64_t i = 0; i < p->count; i++) {
+        float f;
+        if (is_f32) {
+            memcpy(&f, (const char *)t->data + i * 4, 4);
+            to[i] = f;
+        } else {
+            memcpy(&to[i], (const char *)t->data + i * 8, 8);
+        }
+        if (!isfinite(to[i]))
+            return PADA_FAIL(PADA_EDATA, "%s: %s has the value %g at element %lld", path, p->name,
+                             to[i], (long long)i);
+    }
+    return PADA_OK;
+}
+
+static pada_status load_tensors(pada_engine *e, const char *path, const pada_safetensors *st)
+{
+    const int n = pada_params_count(e->params);
+
+    /* Everything is checked before anything is written. */
+    for (int i = 0; i < n; i++) {
+        const pada_param *p = pada_params_get(e->params, i);
+        const pada_st_tensor *t = pada_safetensors_find(st, p->name);
+        if (!t) return PADA_FAIL(PADA_EDATA, "%s: tensor %s is missing", path, p->name);
+        PADA_TRY(check_tensor(path, t, p));
+        PADA_TRY(read_tensor(path, t, p, e->staging));
+    }
+    for (int i = 0; i < pada_safetensors_count(st); i++) {
+        const char *name = pada_safetensors_get(st, i)->name;
+        if (pada_params_find(e->params, name) < 0)
+            return PADA_FAIL(PADA_EDATA, "%s: tensor %s is not a parameter of this network", path,
+                             name);
+    }
+    for (int i = 0; i < n; i++) {
+        const pada_param *p = pada_params_get(e->params, i);
+        PADA_TRY(read_tensor(path, pada_safetensors_find(st, p->name), p, e->staging));
+        e->backend->write(e->device, e->weights, range_of(p), e->staging);
+    }
+    clear_velocity(e);
+    return PADA_OK;
+}
+
+pada_status pada_engine_load_weights(pada_engine *e, const char *path)
+{
+    pada_safetensors *st;
+
+    PADA_TRY(pada_safetensors_open(&st, path));
+    const pada_status status = load_tensors(e, path, st);
+    pada_safetensors_close(st);
+    return status;
+}
+
+/* All parameters as float32, in parameter order without gaps. */
+static void read_floats(const pada_engine *e, float *to)
+{
+    for (int i = 0; i < pada_params_count(e->params); i++) {
+        const pada_param *p = pada_params_get(e->params, i);
+        e->backend->read(e->device, e->weights, range_of(p), e->staging);
+        for (int64_t k = 0; k < p->count; k++)
+            *to++ = (float)e->staging[k];
+    }
+}
+
+pada_status pada_engine_save_weights(const pada_engine *e, const char *path)
+{
+    const int n = pada_params_count(e->params);
+    void *floats = NULL, *tensors = NULL;
+    pada_status st;
+
+    if ((st = pada_calloc(&floats, (size_t)pada_params_elements(e->params), sizeof(float))) !=
+        PADA_OK)
+        goto out;
+    if ((st = pada_calloc(&tensors, (size_t)n, sizeof(pada_st_tensor))) != PADA_OK) goto out;
+    read_floats(e, floats);
+    const float *data = floats;
+    for (int i = 0; i < n; i++) {
+        const pada_param *p = pada_params_get(e->params, i);
+        pada_st_tensor *t = (pada_st_tensor *)tensors + i;
+        *t = (pada_st_tensor){.name = p->name,
+                              .dtype = "F32",
+                              .n_dims = p->n_dims,
+                              .data = data,
+                              .bytes = (size_t)p->count * sizeof(float)};
+        for (int k = 0; k < p->n_dims; k++)
+            t->dims[k] = p->dims[k];
+        data += p->count;
+    }
+    const char *const metadata[][2] = {{"format", "pt"}, {"space", e->space.ops->name}};
+    st = pada_safetensors_write(path, tensors, n, metadata, 2);
+out:
+    pada_free(floats);
+    pada_free(tensors);
+    return st;
+}
+
+uint64_t pada_engine_weights_hash(const pada_engine *e)
+{
+    uint64_t hash = 0;
+
+    for (int i = 0; i < pada_params_count(e->params); i++) {
+        const pada_param *p = pada_params_get(e->params, i);
+        e->backend->read(e->device, e->weights, range_of(p), e->staging);
+        float *floats = (float *)e->staging; /* shrinks in place, front to back */
+        for (int64_t k = 0; k < p->count; k++) {
+            const float f = (float)e->staging[k];
+            memcpy(&floats[k], &f, sizeof f);
+        }
+        hash = pada_hash(floats, (size_t)p->count * sizeof(float), hash);
+    }
+    return hash;
+}
+
+void pada_engine_read_weight(const pada_engine *e, int param, double *to)
+{
+    e->backend->read(e->device, e->weights, range_of(pada_params_get(e->params, param)), to);
+}
+
+void pada_engine_read_grad(const pada_engine *e, int param, double *to)
+{
+    PADA_ASSERT(e->mode == PADA_TRAIN);
+    e->backend->read(e->device, e->grads, range_of(pada_params_get(e->params, param)), to);
+}
+
+void pada_engine_write_weight(pada_engine *e, int param, const double *from)
+{
+    e->backend->write(e->device, e->weights, range_of(pada_params_get(e->params, param)), from);
+}
