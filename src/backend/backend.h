@@ -1,12 +1,13 @@
 /* backend.h - what a backend is given to run, and what it must be able to do.
  *
- * A program is the plan of one path for one batch size: instructions grouped into stages. Inside a stage every
- * instruction works on one image at a time and needs nothing from other images, so a backend may run the whole
- * stage image by image (the CPU, whose caches then hold the image) or instruction by instruction over the batch.
- * Between stages stand the reductions over the batch: batch-norm statistics, their gradients and weight gradients.
- * A backend finishes them at the end of the stage that collects them, in an order that does not depend on threads.
+ * A program is the plan of one path for one batch size: instructions grouped into stages. Inside a
+ * stage every instruction works on one image at a time and needs nothing from other images, so a
+ * backend may run the whole stage image by image (the CPU, whose caches then hold the image) or
+ * instruction by instruction over the batch. Between stages stand the reductions over the batch:
+ * batch-norm statistics, their gradients and weight gradients. A backend finishes them at the end
+ * of the stage that collects them, in an order that does not depend on threads.
  *
- *   work buffer   [ tensors of the batch, places reused when dead | per-channel statistics | partial sums ]
+ *   work buffer   [ tensors of the batch, reusing places | channel statistics | partial sums ]
  *   scratch       tensors that live inside one stage, one image per thread; owned by the backend
  */
 #ifndef PADA_BACKEND_BACKEND_H
@@ -33,7 +34,8 @@ typedef enum pada_code {
     PADA_CODE_LOSS_FWD, /* per-image results and, in training, the gradient of the logits */
     PADA_CODE_LINEAR_BWD,
     PADA_CODE_GAP_BWD,
-    PADA_CODE_NORM_SUMS, /* of a combine whose gradient is complete: sum(dy), and sum(dy * (x - mean)) per term */
+    /* of a combine whose gradient is complete: sum(dy), and sum(dy * (x - mean)) per term */
+    PADA_CODE_NORM_SUMS,
     PADA_CODE_COMBINE_BWD, /* gradients of the terms that are not left to CONV_BWD */
     PADA_CODE_CONV_BWD,    /* weight gradient, and the gradient of x through the activation */
 } pada_code;
@@ -133,13 +135,15 @@ typedef struct pada_backend {
     void (*close)(pada_device *device);
     const char *(*describe)(const pada_device *device); /* e.g. "avx512, 2 threads"; borrowed */
 
-    /* Zeroed memory of the backend, and copies. Counts are elements of dtype, converted from and to double. */
+    /* Zeroed memory of the backend, and copies. Counts are elements of dtype, converted from and to
+     * double. */
     pada_status (*alloc)(pada_device *device, void **out, int64_t bytes);
     void (*release)(pada_device *device, void *memory);
     void (*write)(pada_device *device, void *buffer, pada_range range, const double *from);
     void (*read)(pada_device *device, const void *buffer, pada_range range, double *to);
 
-    /* Layout: bytes of one image of a tensor, and of one value per channel. Multiples of PADA_ALIGN. */
+    /* Layout: bytes of one image of a tensor, and of one value per channel. Multiples of
+     * PADA_ALIGN. */
     int64_t (*image_bytes)(const pada_device *device, pada_shape shape);
     int64_t (*channel_bytes)(const pada_device *device, int channels);
     /* Copies one tensor of n images between the layout and plain [n, c, h, w] doubles. */
@@ -148,13 +152,15 @@ typedef struct pada_backend {
     void (*pack)(pada_device *device, void *tensor, int64_t n, pada_shape shape,
                  const double *from);
 
-    /* Chooses kernels and makes room; allocates only when a program is larger than all before it. */
+    /* Chooses kernels and makes room; allocates only when a program is larger than all before it.
+     */
     pada_status (*prepare)(pada_device *device, const pada_program *program);
     /* Runs the stages [first, first + count) of the program prepared last. */
     void (*run)(pada_device *device, const pada_program *program, const pada_bindings *bindings,
                 int first, int count);
 
-    /* Multiply-adds a second that the device reaches in registers alone, measured now; NULL: not known. */
+    /* Multiply-adds a second that the device reaches in registers alone, measured now; NULL: not
+     * known. */
     double (*peak_macs)(pada_device *device);
 
     /* Vector operations on ranges of parameter-shaped buffers. Sums are taken in a fixed order. */
@@ -168,7 +174,8 @@ typedef struct pada_backend {
                  int n);
 } pada_backend;
 
-/* Finds a backend by name ("auto": the fastest one here); an unknown one offers the nearest name. */
+/* Finds a backend by name ("auto": the fastest one here); an unknown one offers the nearest name.
+ */
 pada_status pada_backend_find(const pada_backend **out, const char *name);
 int pada_backend_count(void);
 const pada_backend *pada_backend_get(int i);

@@ -1,10 +1,11 @@
-/* file.c - whole files: mapping them, and replacing them so that a crash leaves the old or the new one.
+/* file.c - whole files: mapping them, and replacing them so that a crash leaves the old or the new
+ * one.
  *
  * Writer:  begin            write*          commit
  *          path.tmp.PID  -> bytes        -> fsync, close, rename to path, fsync of the folder
  *
- * Invariant: the temporary file exists exactly while writer->fd >= 0 or the rename is pending; every failure
- * removes it at once. */
+ * Invariant: the temporary file exists exactly while writer->fd >= 0 or the rename is pending;
+ * every failure removes it at once. */
 #include "base/file.h"
 
 #include <errno.h>
@@ -68,8 +69,8 @@ void pada_file_close(pada_file *file)
     *file = (pada_file){0};
 }
 
-/* Opens the folder of `path`, so that commit can make the rename durable. A folder that may be written but not read
- * cannot be opened; then *fd is -1 and the fsync is left out. */
+/* Opens the folder of `path`, so that commit can make the rename durable. A folder that may be
+ * written but not read cannot be opened; then *fd is -1 and the fsync is left out. */
 static pada_status open_folder(int *fd, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -121,7 +122,8 @@ pada_status pada_writer_begin(pada_writer **out, const char *path)
     writer->temp = temp.data; /* ownership moves */
     if ((st = open_folder(&writer->folder_fd, path)) != PADA_OK) goto fail;
 
-    /* A file of that name was left by a process that died and had our id. O_EXCL: follow no link. */
+    /* A file of that name was left by a process that died and had our id. O_EXCL: follow no link.
+     */
     unlink(writer->temp);
     writer->fd = open(writer->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (writer->fd < 0) {
@@ -135,7 +137,8 @@ fail:
     return st;
 }
 
-/* Remembers the failure and removes the temporary file; the writer itself stays until commit or abort. */
+/* Remembers the failure and removes the temporary file; the writer itself stays until commit or
+ * abort. */
 static pada_status give_up(pada_writer *writer, int error)
 {
     if (writer->fd >= 0) close(writer->fd);
@@ -176,7 +179,8 @@ pada_status pada_writer_commit(pada_writer *writer)
     } else if (fsync(writer->fd) != 0) {
         st = give_up(writer, errno);
     } else {
-        /* Network file systems report a full disk as late as here. The descriptor is gone either way. */
+        /* Network file systems report a full disk as late as here. The descriptor is gone either
+         * way. */
         const int closed = close(writer->fd);
         int error = errno;
         writer->fd = -1;
@@ -222,7 +226,8 @@ bool pada_path_exists(const char *path)
     return stat(path, &info) == 0;
 }
 
-/* Somebody else may make the folder at the same moment; what counts is that it is there afterwards. */
+/* Somebody else may make the folder at the same moment; what counts is that it is there afterwards.
+ */
 static pada_status make_dir(const char *path)
 {
     if (mkdir(path, 0777) == 0) return PADA_OK;

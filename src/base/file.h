@@ -12,8 +12,9 @@
 extern "C" {
 #endif
 
-/* A file mapped read-only. Zero-initialise; close accepts that and a failed open. Files are replaced, never shortened
- * in place (pada_writer below); reading one that somebody truncates meanwhile raises SIGBUS. */
+/* A file mapped read-only. Zero-initialise; close accepts that and a failed open. Files are
+ * replaced, never shortened in place (pada_writer below); reading one that somebody truncates
+ * meanwhile raises SIGBUS. */
 typedef struct pada_file {
     const uint8_t *data; /* NULL for an empty file */
     size_t bytes;
@@ -23,10 +24,11 @@ typedef struct pada_file {
 pada_status pada_file_open(pada_file *file, const char *path);
 void pada_file_close(pada_file *file);
 
-/* Replaces `path` by what is written between begin and commit: a temporary file in the same folder is written,
- * fsynced and renamed, and the folder is fsynced. Until the rename the old file is untouched; abort (or a failed
- * write or commit) removes the temporary file. A failed write sticks: commit returns it again. The temporary name is
- * `path`.tmp.PID, so a process has one writer per path at a time. Failures are PADA_EIO, "path: reason". */
+/* Replaces `path` by what is written between begin and commit: a temporary file in the same folder
+ * is written, fsynced and renamed, and the folder is fsynced. Until the rename the old file is
+ * untouched; abort (or a failed write or commit) removes the temporary file. A failed write sticks:
+ * commit returns it again. The temporary name is `path`.tmp.PID, so a process has one writer per
+ * path at a time. Failures are PADA_EIO, "path: reason". */
 typedef struct pada_writer pada_writer;
 pada_status pada_writer_begin(pada_writer **out, const char *path);
 pada_status pada_writer_write(pada_writer *writer, const void *bytes, size_t n);

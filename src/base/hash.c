@@ -1,4 +1,5 @@
-/* hash.c - pada_hash is XXH3 of the xxHash library, whose output is frozen since its version 0.8.0. */
+/* hash.c - pada_hash is XXH3 of the xxHash library, whose output is frozen since its version 0.8.0.
+ */
 #include "base/hash.h"
 
 #include <xxhash.h>

@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* XXH3, 64 bits. The values are part of pada's formats (streams of random numbers, weight hashes in metrics) and
- * never change. `bytes` may be NULL when n is 0. */
+/* XXH3, 64 bits. The values are part of pada's formats (streams of random numbers, weight hashes in
+ * metrics) and never change. `bytes` may be NULL when n is 0. */
 uint64_t pada_hash(const void *bytes, size_t n, uint64_t seed);
 
 #ifdef __cplusplus

@@ -38,7 +38,8 @@ pada_status pada_calloc(void **out, size_t n, size_t size)
     size_t bytes;
 
     *out = NULL;
-    /* The upper half of the range can only come from an arithmetic slip; sanitizers abort on such requests. */
+    /* The upper half of the range can only come from an arithmetic slip; sanitizers abort on such
+     * requests. */
     if (!pada_size_mul(n, size, &bytes) || bytes > PTRDIFF_MAX)
         return PADA_FAIL(PADA_ENOMEM, "out of memory (%zu objects of %zu bytes)", n, size);
     /* calloc(0) may return NULL; one byte never does. */
@@ -59,7 +60,8 @@ pada_status pada_alloc_aligned(void **out, size_t bytes)
         posix_memalign(&memory, huge ? HUGE_PAGE_BYTES : PADA_ALIGN, bytes ? bytes : 1) != 0)
         return PADA_FAIL(PADA_ENOMEM, "out of memory (%zu bytes)", bytes);
 #ifdef MADV_HUGEPAGE
-    /* Asked for before the first touch. It is a wish: kernels without huge pages say no and nothing is lost. */
+    /* Asked for before the first touch. It is a wish: kernels without huge pages say no and nothing
+     * is lost. */
     if (huge) (void)madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
     memset(memory, 0, bytes);
@@ -140,8 +142,8 @@ void pada_arena_deinit(pada_arena *arena)
 
 void *pada_arena_push(pada_arena *arena, size_t n, size_t size)
 {
-    /* used_bytes may end anywhere; only the start of a block is aligned. It cannot overflow: used <= cap, and
-     * cap <= PTRDIFF_MAX since it was allocated. */
+    /* used_bytes may end anywhere; only the start of a block is aligned. It cannot overflow: used
+     * <= cap, and cap <= PTRDIFF_MAX since it was allocated. */
     const size_t start = (arena->used_bytes + PADA_ALIGN - 1) / PADA_ALIGN * PADA_ALIGN;
     size_t bytes;
 

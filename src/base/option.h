@@ -1,14 +1,16 @@
 /* option.h - one table of options serves flags, configuration files, help and defaults.
  *
- * A table describes the fields of a struct. Every command, space and strategy has one; a command's set of options
- * is a list of (table, struct) pairs. Values come, later ones winning, from: the defaults in the table, a YAML file
- * (`--config FILE.yaml`: a flat mapping of long names to scalars), the flags (`--name value`, `--name=value`, for
- * booleans also `--name` and `--no-name`; `_` and `-` are the same in names). An unknown name is an error that
- * offers the nearest valid one.
+ * A table describes the fields of a struct. Every command, space and strategy has one; a command's
+ * set of options is a list of (table, struct) pairs. Values come, later ones winning, from: the
+ * defaults in the table, a YAML file (`--config FILE.yaml`: a flat mapping of long names to
+ * scalars), the flags (`--name value`, `--name=value`, for booleans also `--name` and `--no-name`;
+ * `_` and `-` are the same in names). An unknown name is an error that offers the nearest valid
+ * one.
  *
- * A flag that takes a value never takes a word starting with "--" (write `--name=--word`), a boolean takes the next
- * word only if it is `true` or `false`, and the last of repeated flags wins. "-" and negative numbers are positional
- * words; other words with one dash are unknown options. Strings must be UTF-8, since a configuration file is. */
+ * A flag that takes a value never takes a word starting with "--" (write `--name=--word`), a
+ * boolean takes the next word only if it is `true` or `false`, and the last of repeated flags wins.
+ * "-" and negative numbers are positional words; other words with one dash are unknown options.
+ * Strings must be UTF-8, since a configuration file is. */
 #ifndef PADA_BASE_OPTION_H
 #define PADA_BASE_OPTION_H
 
@@ -49,15 +51,17 @@ pada_status pada_options_create(pada_options **out);
 void pada_options_destroy(
     pada_options *options); /* also frees the strings stored in the bound structs */
 
-/* Binds a table to a struct and stores the defaults in it. A name may stand in one table only (asserted). */
+/* Binds a table to a struct and stores the defaults in it. A name may stand in one table only
+ * (asserted). */
 pada_status pada_options_bind(pada_options *options, const pada_opt *table, void *target);
 
-/* Takes the flags out of argv[0..argc-1]; "--" ends the flags. What is left are the positional words. A wrong flag is
- * PADA_EINVAL; those before it are stored by then. */
+/* Takes the flags out of argv[0..argc-1]; "--" ends the flags. What is left are the positional
+ * words. A wrong flag is PADA_EINVAL; those before it are stored by then. */
 pada_status pada_options_parse(pada_options *options, int argc, const char *const *argv);
-/* Takes the mapping of a YAML file. Values set by flags stay, whatever the order of the calls. Messages begin with
- * "path:line: ". A file that is not a flat mapping is PADA_EDATA; an unknown key or a value that the option does not
- * take is PADA_EINVAL, as for a flag. An empty file sets nothing. */
+/* Takes the mapping of a YAML file. Values set by flags stay, whatever the order of the calls.
+ * Messages begin with "path:line: ". A file that is not a flat mapping is PADA_EDATA; an unknown
+ * key or a value that the option does not take is PADA_EINVAL, as for a flag. An empty file sets
+ * nothing. */
 pada_status pada_options_load(pada_options *options, const char *path);
 
 int pada_options_n_words(const pada_options *options);
@@ -65,11 +69,12 @@ const char *pada_options_word(const pada_options *options, int i);
 /* Whether a value came from a flag or a file rather than from the default. */
 bool pada_options_given(const pada_options *options, const char *name);
 
-/* Appends "  --name META   help (default)" lines, one option each, in table order. Options without help are hidden. */
+/* Appends "  --name META   help (default)" lines, one option each, in table order. Options without
+ * help are hidden. */
 void pada_options_help(const pada_options *options, pada_text *out);
-/* Appends the resolved configuration (the values in the structs now) as YAML, names in table order. Loading it gives
- * the same values. Options that hold no value a user could give (a NULL string, a zero below the minimum) are left
- * out. */
+/* Appends the resolved configuration (the values in the structs now) as YAML, names in table order.
+ * Loading it gives the same values. Options that hold no value a user could give (a NULL string, a
+ * zero below the minimum) are left out. */
 void pada_options_dump(const pada_options *options, pada_text *out);
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
-/* option_value.c - the value of one option, read from what a user typed and written as a YAML scalar. */
+/* option_value.c - the value of one option, read from what a user typed and written as a YAML
+ * scalar. */
 #include "base/option_value.h"
 
 #include <inttypes.h>
@@ -67,7 +68,8 @@ static pada_status parse_choice(const char *text, const char *what, const char *
     return PADA_FAIL(PADA_EINVAL, "%s: '%.100s' is not one of %s", what, text, choices);
 }
 
-/* Decodes one UTF-8 sequence; 0 bytes for a wrong one: cut off, longer than needed, a surrogate, too large. */
+/* Decodes one UTF-8 sequence; 0 bytes for a wrong one: cut off, longer than needed, a surrogate,
+ * too large. */
 static int decode_utf8(const char *text, uint32_t *out)
 {
     static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -128,7 +130,8 @@ static void add_quoted(pada_text *out, const char *name, const char *text)
     while (*text) {
         const int n = decode_utf8(text, &code);
         if (n == 0) {
-            /* Only a program that wrote to the struct itself gets here; flags and files are checked. */
+            /* Only a program that wrote to the struct itself gets here; flags and files are
+             * checked. */
             if (out->status == PADA_OK)
                 out->status = PADA_FAIL(PADA_EINVAL, "%s: a value is not UTF-8", name);
             return;
@@ -139,7 +142,8 @@ static void add_quoted(pada_text *out, const char *name, const char *text)
             pada_text_add(out, "\\x%02" PRIx32, code);
         } else if (code == 0x2028 || code == 0x2029 || code == 0xfeff ||
                    (code & 0xfffe) == 0xfffe) {
-            /* Line breaks that YAML folds, the byte order mark, and codes that are no characters. */
+            /* Line breaks that YAML folds, the byte order mark, and codes that are no characters.
+             */
             pada_text_add(out, "\\U%08" PRIx32, code);
         } else {
             pada_text_add_bytes(out, text, (size_t)n);

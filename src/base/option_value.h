@@ -17,7 +17,8 @@ typedef union pada__opt_value {
 pada_status pada__opt_parse(const pada_opt *opt, const char *text, const char *what,
                             pada__opt_value *out);
 
-/* Whether the value in the struct is one that a user could have typed: not a NULL string, not out of range. */
+/* Whether the value in the struct is one that a user could have typed: not a NULL string, not out
+ * of range. */
 bool pada__opt_can_be_given(const pada_opt *opt, const void *field);
 
 /* Appends the value as a YAML scalar that reads back as the same value. */

@@ -1,7 +1,8 @@
 /* option_yaml.c - flat YAML mappings, over libyaml's event interface.
  *
- * libyaml allocates with malloc and offers no hook, so its memory is neither counted nor reached by the fault
- * injection of base/mem.h. It does report its own failures (YAML_MEMORY_ERROR), and they are passed on. */
+ * libyaml allocates with malloc and offers no hook, so its memory is neither counted nor reached by
+ * the fault injection of base/mem.h. It does report its own failures (YAML_MEMORY_ERROR), and they
+ * are passed on. */
 #include "base/option_yaml.h"
 
 #include <string.h>

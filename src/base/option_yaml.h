@@ -4,12 +4,13 @@
 
 #include "base/status.h"
 
-/* Called for every pair in file order, with the line of the key; a failure ends the reading. The strings are
- * borrowed for the call. */
+/* Called for every pair in file order, with the line of the key; a failure ends the reading. The
+ * strings are borrowed for the call. */
 typedef pada_status (*pada__yaml_pair)(void *user, const char *key, const char *value, int line);
 
-/* PADA_EDATA, "path:line: ...", for anything but at most one document that maps scalars to scalars: syntax errors,
- * nested collections, anchors, aliases, tags, doubled keys ('-' and '_' are the same in keys), keys without value. */
+/* PADA_EDATA, "path:line: ...", for anything but at most one document that maps scalars to scalars:
+ * syntax errors, nested collections, anchors, aliases, tags, doubled keys ('-' and '_' are the same
+ * in keys), keys without value. */
 pada_status pada__yaml_read(const char *path, pada__yaml_pair pair, void *user);
 
 #endif

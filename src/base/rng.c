@@ -43,8 +43,9 @@ uint32_t pada_rng_u32(pada_rng *rng)
 uint32_t pada_rng_below(pada_rng *rng, uint32_t bound)
 {
     PADA_ASSERT(bound > 0);
-    /* Lemire, "Fast random integer generation in an interval": the high word of draw * bound. Some high words
-     * have one draw more than others; rejecting low words under 2^32 mod bound takes those away. */
+    /* Lemire, "Fast random integer generation in an interval": the high word of draw * bound. Some
+     * high words have one draw more than others; rejecting low words under 2^32 mod bound takes
+     * those away. */
     uint64_t product = (uint64_t)pada_rng_u32(rng) * bound;
     if ((uint32_t)product < bound) {
         const uint32_t limit = (uint32_t)(-bound) % bound; /* 2^32 mod bound */
@@ -64,8 +65,9 @@ double pada_rng_uniform(pada_rng *rng)
 
 double pada_rng_normal(pada_rng *rng)
 {
-    /* Box-Muller without keeping the second number, so that the state stays a position and the number of draws
-     * does not depend on the values. 1 - u is in (0, 1], where the logarithm is finite. */
+    /* Box-Muller without keeping the second number, so that the state stays a position and the
+     * number of draws does not depend on the values. 1 - u is in (0, 1], where the logarithm is
+     * finite. */
     const double u = pada_rng_uniform(rng);
     const double v = pada_rng_uniform(rng);
 

@@ -1,7 +1,8 @@
 /* rng.h - counter-based random numbers: Philox 4x32-10 (Random123) streams by name.
  *
- * A stream is named by (seed, name, index): "path", "init", "augment" of image 17 in epoch 3, and so on. Streams
- * do not influence each other, and a stream's state is its position: saving `position` saves the stream.
+ * A stream is named by (seed, name, index): "path", "init", "augment" of image 17 in epoch 3, and
+ * so on. Streams do not influence each other, and a stream's state is its position: saving
+ * `position` saves the stream.
  *
  *   key     = 64-bit hash of the name, seeded with the seed
  *   counter = [ block number, 64 bits | index, 64 bits ]          one block gives four 32-bit numbers

@@ -1,7 +1,7 @@
 /* status.h - how functions report failure: a status code and one line for people.
  *
- * A function that can fail returns pada_status. The place that detects the failure writes the message with
- * PADA_FAIL; everybody above passes the status up. Bugs are asserts, not statuses. */
+ * A function that can fail returns pada_status. The place that detects the failure writes the
+ * message with PADA_FAIL; everybody above passes the status up. Bugs are asserts, not statuses. */
 #ifndef PADA_BASE_STATUS_H
 #define PADA_BASE_STATUS_H
 

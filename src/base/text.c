@@ -13,7 +13,8 @@
 
 #include "base/mem.h"
 
-/* Reads digits and an optional suffix. Sets *too_large instead of wrapping; false if it is not a whole number. */
+/* Reads digits and an optional suffix. Sets *too_large instead of wrapping; false if it is not a
+ * whole number. */
 static bool read_magnitude(const char *text, uint64_t *out, bool *too_large)
 {
     static const struct {
@@ -81,7 +82,8 @@ pada_status pada_parse_u64(const char *text, const char *what, uint64_t *out)
     return PADA_OK;
 }
 
-/* Decimal digits, one point, an exponent: what strtod takes, less blanks, hexadecimal, "inf" and "nan". */
+/* Decimal digits, one point, an exponent: what strtod takes, less blanks, hexadecimal, "inf" and
+ * "nan". */
 static bool is_decimal(const char *text)
 {
     int n_digits = 0;
@@ -173,8 +175,8 @@ const char *pada_nearest(const char *text, const char *const *candidates, int n)
     const char *best = NULL;
 
     if (length > MAX_NAME) return NULL;
-    /* A third of the letters may be wrong, but at least one has to be right: without that, every two-letter word
-     * is near every other. */
+    /* A third of the letters may be wrong, but at least one has to be right: without that, every
+     * two-letter word is near every other. */
     int limit = min_int(length / 3 > 2 ? (int)length / 3 : 2, (int)length - 1);
     for (int i = 0; i < n; i++) {
         const size_t n_candidate = strlen(candidates[i]);

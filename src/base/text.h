@@ -12,8 +12,8 @@
 extern "C" {
 #endif
 
-/* The whole text must be one number in range; "", "12x", " 1", "1e999" and NaN are failures (PADA_EINVAL, message
- * "`what` ..."). Integers take an optional suffix k, M, G (1e3, 1e6, 1e9). */
+/* The whole text must be one number in range; "", "12x", " 1", "1e999" and NaN are failures
+ * (PADA_EINVAL, message "`what` ..."). Integers take an optional suffix k, M, G (1e3, 1e6, 1e9). */
 pada_status pada_parse_int(const char *text, const char *what, int64_t min, int64_t max,
                            int64_t *out);
 pada_status pada_parse_u64(const char *text, const char *what, uint64_t *out);
@@ -22,12 +22,12 @@ pada_status pada_parse_double(const char *text, const char *what, double min, do
 pada_status pada_parse_bool(const char *text, const char *what,
                             bool *out); /* true false yes no on off 1 0 */
 
-/* The candidate with the smallest edit distance to `text` (adjacent swaps count one), or NULL if none is near
- * enough to be a likely mistyping. */
+/* The candidate with the smallest edit distance to `text` (adjacent swaps count one), or NULL if
+ * none is near enough to be a likely mistyping. */
 const char *pada_nearest(const char *text, const char *const *candidates, int n);
 
-/* A growing, always terminated string. Zero-initialise; a failed append sticks in `status` and later appends do
- * nothing, so a writer checks once at the end. */
+/* A growing, always terminated string. Zero-initialise; a failed append sticks in `status` and
+ * later appends do nothing, so a writer checks once at the end. */
 typedef struct pada_text {
     char *data; /* NULL while empty */
     size_t length, cap;

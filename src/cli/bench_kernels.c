@@ -1,8 +1,8 @@
 /* bench_kernels.c - speed of single operators.
  *
- * An operator is timed as the difference between a chain of LONG and a chain of SHORT of them behind the same small
- * network, so that what surrounds it cancels. All operators of a chain run in one stage, image by image, as they do in
- * a real path. */
+ * An operator is timed as the difference between a chain of LONG and a chain of SHORT of them
+ * behind the same small network, so that what surrounds it cancels. All operators of a chain run in
+ * one stage, image by image, as they do in a real path. */
 #include "cli/bench_kernels.h"
 
 #include "base/clock.h"

@@ -13,7 +13,8 @@ typedef struct pada_bench_kernels {
     bool json;
 } pada_bench_kernels;
 
-/* Times the operators of NB201 at its three resolutions and appends a table, or one JSON object per line. */
+/* Times the operators of NB201 at its three resolutions and appends a table, or one JSON object per
+ * line. */
 pada_status pada_bench_kernels_run(const pada_bench_kernels *bench, pada_text *out);
 
 #endif

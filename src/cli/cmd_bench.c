@@ -21,10 +21,12 @@ typedef struct bench {
     const char *paths_file;
     int64_t batch, repeats, n_paths;
     uint64_t seed;
-    bool json, per_path;
+    bool json, per_path, paced;
 
     pada_space space;
     pada_mode mode;
+    const pada_backend *backend;
+    pada_device *device; /* for the peak of the machine */
     pada_engine *engine;
     pada_path *paths;
     double *times_ms; /* [path][repeat] */
@@ -72,6 +74,10 @@ static const pada_opt options_table[] = {
      .type = PADA_OPT_BOOL,
      .offset = offsetof(bench, json),
      .help = "one JSON object"},
+    {.name = "paced",
+     .type = PADA_OPT_BOOL,
+     .offset = offsetof(bench, paced),
+     .help = "measure and report once for every line on standard input"},
     {.name = "per-path",
      .type = PADA_OPT_BOOL,
      .offset = offsetof(bench, per_path),
@@ -207,7 +213,13 @@ static int64_t live_macs(const bench *b, const pada_path *path)
     return cost.macs;
 }
 
-static pada_status report(const bench *b, const char *what, double peak_macs)
+/* Measured beside the times it is compared with: the machine may be busy at other moments. */
+static double peak_macs(const bench *b)
+{
+    return b->backend->peak_macs ? b->backend->peak_macs(b->device) : 0;
+}
+
+static pada_status report(const bench *b, const char *what)
 {
     double ms = 0, macs = 0;
     pada_text out = {0};
@@ -219,7 +231,7 @@ static pada_status report(const bench *b, const char *what, double peak_macs)
     }
     macs *= (double)b->batch * (b->mode == PADA_TRAIN ? 3 : 1);
     getrusage(RUSAGE_SELF, &usage);
-    const double gflops = 2e-6 * macs / ms, peak = 2e-9 * peak_macs;
+    const double gflops = 2e-6 * macs / ms, peak = 2e-9 * peak_macs(b);
     const double memory_mb = (double)usage.ru_maxrss / 1024;
     if (b->json) {
         json_t *object = json_object(), *times = json_array();
@@ -253,8 +265,24 @@ static pada_status report(const bench *b, const char *what, double peak_macs)
     return st;
 }
 
-static pada_status measure_paths(bench *b, const pada_engine_desc *desc, const char *what,
-                                 double peak_macs)
+static pada_status time_paths(bench *b, const char *what)
+{
+    for (int64_t r = 0; r < b->repeats; r++)
+        for (int64_t i = 0; i < b->n_paths; i++)
+            PADA_TRY(run_path(b, &b->paths[i], &b->times_ms[i * b->repeats + r]));
+    return report(b, what);
+}
+
+/* Skips a line of standard input; false at its end. */
+static bool read_line(void)
+{
+    int c;
+
+    while ((c = getchar()) != EOF && c != '\n') {}
+    return c != EOF;
+}
+
+static pada_status measure_paths(bench *b, const pada_engine_desc *desc, const char *what)
 {
     double warm_up_ms;
     void *mem;
@@ -267,17 +295,22 @@ static pada_status measure_paths(bench *b, const pada_engine_desc *desc, const c
     PADA_TRY(pada_engine_init_weights(b->engine, b->seed));
     for (int i = 0; i < b->space.ops->n_extremes; i++)
         PADA_TRY(run_path(b, &b->space.ops->extremes[i], &warm_up_ms));
-    for (int64_t r = 0; r < b->repeats; r++)
-        for (int64_t i = 0; i < b->n_paths; i++)
-            PADA_TRY(run_path(b, &b->paths[i], &b->times_ms[i * b->repeats + r]));
-    return report(b, what, peak_macs);
+    if (!b->paced) return time_paths(b, what);
+    while (read_line()) {
+        PADA_TRY(time_paths(b, what));
+        fflush(stdout);
+    }
+    return PADA_OK;
 }
 
-static pada_status measure_kernels(const bench *b, const pada_backend *backend, pada_device *device,
-                                   double peak_macs)
+static pada_status measure_kernels(const bench *b)
 {
-    const pada_bench_kernels kernels = {backend,         device,    (int)b->batch,
-                                        (int)b->repeats, peak_macs, b->json};
+    const pada_bench_kernels kernels = {.backend = b->backend,
+                                        .device = b->device,
+                                        .batch = (int)b->batch,
+                                        .repeats = (int)b->repeats,
+                                        .peak_macs = peak_macs(b),
+                                        .json = b->json};
     pada_text out = {0};
     const pada_status st = pada_bench_kernels_run(&kernels, &out);
 
@@ -288,21 +321,17 @@ static pada_status measure_kernels(const bench *b, const pada_backend *backend, 
 
 static pada_status measure(bench *b, const char *what)
 {
-    const bool eval = strcmp(what, "eval") == 0, kernels = strcmp(what, "kernels") == 0;
+    const bool eval = strcmp(what, "eval") == 0;
     pada_engine_desc desc = {.space = &b->space, .mode = eval ? PADA_EVAL : PADA_TRAIN};
-    pada_device *device;
 
     b->mode = desc.mode;
     PADA_TRY(pada_space_from_args(&b->space, &b->space_args));
     PADA_TRY(pada_engine_desc_from_args(&desc, &b->engine_args));
     if (b->batch == 0) b->batch = eval ? 512 : 64;
     desc.batch_size = (int)b->batch;
-    PADA_TRY(desc.backend->open(&device, desc.n_threads));
-    const double peak_macs = desc.backend->peak_macs ? desc.backend->peak_macs(device) : 0;
-    const pada_status st = kernels ? measure_kernels(b, desc.backend, device, peak_macs)
-                                   : measure_paths(b, &desc, what, peak_macs);
-    desc.backend->close(device);
-    return st;
+    b->backend = desc.backend;
+    PADA_TRY(b->backend->open(&b->device, desc.n_threads));
+    return strcmp(what, "kernels") == 0 ? measure_kernels(b) : measure_paths(b, &desc, what);
 }
 
 static pada_status run(void *self, const pada_options *options)
@@ -317,6 +346,7 @@ static pada_status run(void *self, const pada_options *options)
     if (!known) return PADA_FAIL(PADA_EINVAL, "bench takes one word: step, eval or kernels");
     const pada_status st = measure(b, what);
     pada_engine_destroy(b->engine);
+    if (b->device) b->backend->close(b->device);
     pada_free(b->paths);
     pada_free(b->times_ms);
     pada_free(b->images);

@@ -1,7 +1,8 @@
 /* cmd_info.c - `pada info`: what this build can do on this machine.
  *
- * What there is to say is collected as JSON once; --json prints it, otherwise it is laid out for people. jansson says
- * out of memory by NULL, and NULL in a part makes NULL of the whole, so that only the root is checked. */
+ * What there is to say is collected as JSON once; --json prints it, otherwise it is laid out for
+ * people. jansson says out of memory by NULL, and NULL in a part makes NULL of the whole, so that
+ * only the root is checked. */
 #include <stdio.h>
 
 #include "backend/backend.h"

@@ -10,7 +10,8 @@ typedef struct pada_command {
     const char *summary;  /* one line */
     const char *usage;    /* e.g. "pada arch STRING [options]" */
     const char *examples; /* one call per line, or NULL */
-    /* Binds the command's options. `self` is zeroed memory of state_bytes, alive until the command ends. */
+    /* Binds the command's options. `self` is zeroed memory of state_bytes, alive until the command
+     * ends. */
     size_t state_bytes;
     pada_status (*bind)(void *self, pada_options *options);
     /* Runs it; options are parsed. Results go to stdout, everything else to stderr. */

@@ -1,8 +1,9 @@
 /* dataset.h - labelled images: opening a data set, and its images as the numbers a network reads.
  *
- * A data set is one file (ds_cifar.c, ...) and one line in datasets.def. It says which names or folders are its own,
- * checks every file and every label when it is opened, and then hands out single uint8 images. Normalisation is
- * written once for all of them. Nothing here changes after the open, so threads may share a data set. */
+ * A data set is one file (ds_cifar.c, ...) and one line in datasets.def. It says which names or
+ * folders are its own, checks every file and every label when it is opened, and then hands out
+ * single uint8 images. Normalisation is written once for all of them. Nothing here changes after
+ * the open, so threads may share a data set. */
 #ifndef PADA_DATA_DATASET_H
 #define PADA_DATA_DATASET_H
 
@@ -30,7 +31,8 @@ typedef struct pada_dataset_ops {
     const char *wanted;  /* what a user gives to get it, for messages: "a folder with ..." */
     /* Whether `where`, as the user gave it, is for this data set. */
     bool (*recognises)(const char *where);
-    /* Opens the splits whose bit is set. Fills in the struct but for `ops` and `levels`. On failure *out is NULL. */
+    /* Opens the splits whose bit is set. Fills in the struct but for `ops` and `levels`. On failure
+     * *out is NULL. */
     pada_status (*open)(pada_dataset **out, const char *where, unsigned splits);
     void (*close)(pada_dataset *ds); /* never NULL */
     /* Image i, borrowed: [3, h, w]. 0 <= i < n_images[split]. */
@@ -51,16 +53,16 @@ struct pada_dataset {
     float levels[PADA_IMAGE_CHANNELS][256];
 };
 
-/* Opens a data set by its name (`builtin`) or folder. Only the splits asked for (PADA_SPLIT_BIT, or PADA_SPLITS_ALL)
- * are opened and checked. A missing folder or file is PADA_ENOENT; a folder that is no known data set, a file of the
- * wrong size and a label out of range are PADA_EDATA. */
+/* Opens a data set by its name (`builtin`) or folder. Only the splits asked for (PADA_SPLIT_BIT, or
+ * PADA_SPLITS_ALL) are opened and checked. A missing folder or file is PADA_ENOENT; a folder that
+ * is no known data set, a file of the wrong size and a label out of range are PADA_EDATA. */
 #define PADA_SPLIT_BIT(split) (1u << (split))
 #define PADA_SPLITS_ALL       ((1u << PADA_N_SPLITS) - 1)
 pada_status pada_dataset_open(pada_dataset **out, const char *where, unsigned splits);
 void pada_dataset_close(pada_dataset *ds); /* NULL is fine */
 
-/* Images first .. first + n - 1 of a split, divided by 255 and normalised, not augmented: images [n, 3, h, w], labels
- * [n]. The range must be inside the split (asserted). */
+/* Images first .. first + n - 1 of a split, divided by 255 and normalised, not augmented: images
+ * [n, 3, h, w], labels [n]. The range must be inside the split (asserted). */
 void pada_dataset_fill(const pada_dataset *ds, pada_split split, int first, int n, float *images,
                        int32_t *labels);
 

@@ -4,13 +4,14 @@
  *
  *   class = 2 * shape (disc, square, triangle, ring, cross) + texture (fine or coarse stripes)
  *
- * and everything else is random: place, size, rotation, direction, phase and contrast of the stripes, colours,
- * gradient, spots that lie on top, noise. So a texture is seen in a few pixels and a shape only from afar, and
- * networks differ in how much of both they get. Colours lean a little towards one per class, which gives the first
- * epochs something to hold on to.
+ * and everything else is random: place, size, rotation, direction, phase and contrast of the
+ * stripes, colours, gradient, spots that lie on top, noise. So a texture is seen in a few pixels
+ * and a shape only from afar, and networks differ in how much of both they get. Colours lean a
+ * little towards one per class, which gives the first epochs something to hold on to.
  *
- * Image i of a split comes from the random stream (SEED, split, i): the images do not depend on how many there are.
- * Only exactly rounded operations are used (no sine, no exponential), so they are the same on every machine. */
+ * Image i of a split comes from the random stream (SEED, split, i): the images do not depend on how
+ * many there are. Only exactly rounded operations are used (no sine, no exponential), so they are
+ * the same on every machine. */
 #include <math.h>
 #include <string.h>
 
@@ -70,7 +71,8 @@ static double between(pada_rng *rng, double low, double high)
 
 static direction random_direction(pada_rng *rng)
 {
-    /* The half circle without trigonometry; its ends come a little less often. Then perhaps the other half. */
+    /* The half circle without trigonometry; its ends come a little less often. Then perhaps the
+     * other half. */
     const double t = between(rng, -1, 1), d = 1 + t * t;
     const double sign = pada_rng_below(rng, 2) ? 1 : -1;
 

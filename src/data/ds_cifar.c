@@ -3,8 +3,8 @@
  *   CIFAR-10    data_batch_1.bin .. data_batch_5.bin, test_batch.bin    [ label | 3072 pixels ] ...
  *   CIFAR-100   train.bin, test.bin                           [ coarse label | label | 3072 pixels ] ...
  *
- * Pixels are 32x32 planes of red, green and blue. The files are mapped and read in place. Files with fewer records
- * than the official ones are fine: a part of the data is data. */
+ * Pixels are 32x32 planes of red, green and blue. The files are mapped and read in place. Files
+ * with fewer records than the official ones are fine: a part of the data is data. */
 
 #include <stdio.h>
 
@@ -34,8 +34,8 @@ static const version versions[] = {
      .label_bytes = 1,
      .mean = {0.49139968, 0.48215827, 0.44653124},
      .deviation = {0.24703233, 0.24348505, 0.26158768}},
-    /* The official NAS code normalises CIFAR-100 with (rounded) numbers of CIFAR-10, and so did the published
-     * accuracies. */
+    /* The official NAS code normalises CIFAR-100 with (rounded) numbers of CIFAR-10, and so did the
+     * published accuracies. */
     {.name = "CIFAR-100",
      .files = {{"train.bin"}, {"test.bin"}},
      .n_classes = 100,
@@ -57,15 +57,16 @@ typedef struct cifar {
     part parts[PADA_N_SPLITS][MAX_FILES]; /* owned */
 } cifar;
 
-/* "folder/file" in a buffer, so that looking for files cannot run out of memory. A name longer than the system takes
- * is the name of no file. */
+/* "folder/file" in a buffer, so that looking for files cannot run out of memory. A name longer than
+ * the system takes is the name of no file. */
 static bool join(char path[PATH_BYTES], const char *folder, const char *file)
 {
     const int n = snprintf(path, PATH_BYTES, "%s/%s", folder, file);
     return n > 0 && n < PATH_BYTES;
 }
 
-/* Whether any file of the version is there: with one missing it is still this version, and the open names it. */
+/* Whether any file of the version is there: with one missing it is still this version, and the open
+ * names it. */
 static bool has_files(const version *v, const char *folder)
 {
     char path[PATH_BYTES];

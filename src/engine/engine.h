@@ -1,7 +1,7 @@
 /* engine.h - the verbs on one supernet: forward, backward, step, and what they leave behind.
  *
- * An engine owns the weights, gradients and momentum of a supernet on one backend, and the memory to run any of
- * its paths on batches up to a given size. A training step is
+ * An engine owns the weights, gradients and momentum of a supernet on one backend, and the memory
+ * to run any of its paths on batches up to a given size. A training step is
  *
  *   pada_engine_zero_grad(e);
  *   for each path of the step: pada_engine_forward(e, path, batch, PADA_TRAIN); pada_engine_backward(e);
@@ -53,10 +53,12 @@ const char *pada_engine_describe(const pada_engine *e); /* backend and threads *
 /* buffers of the engine: parameters and work */
 int64_t pada_engine_memory_bytes(const pada_engine *e);
 
-/* Fresh weights: uniform(-bound, bound) from the stream (seed, "init", parameter). Momentum becomes zero. */
+/* Fresh weights: uniform(-bound, bound) from the stream (seed, "init", parameter). Momentum becomes
+ * zero. */
 pada_status pada_engine_init_weights(pada_engine *e, uint64_t seed);
-/* Weights from or to a safetensors file, by parameter name. Every parameter must be there with its shape, as finite
- * F32 or F64 numbers; further tensors are an error. On failure the weights are unchanged. */
+/* Weights from or to a safetensors file, by parameter name. Every parameter must be there with its
+ * shape, as finite F32 or F64 numbers; further tensors are an error. On failure the weights are
+ * unchanged. */
 pada_status pada_engine_load_weights(pada_engine *e, const char *path);
 pada_status pada_engine_save_weights(const pada_engine *e, const char *path);
 /* of the float32 bytes, in buffer order */
@@ -65,7 +67,8 @@ uint64_t pada_engine_weights_hash(const pada_engine *e);
 /* Runs a path on a batch. Images have the space's size; labels out of range are PADA_EDATA. */
 pada_status pada_engine_forward(pada_engine *e, const pada_path *path, const pada_batch *batch,
                                 pada_mode mode);
-/* Adds the gradient of grad_scale * mean(weight * loss) of the last forward pass (mode PADA_TRAIN) to the gradients. */
+/* Adds the gradient of grad_scale * mean(weight * loss) of the last forward pass (mode PADA_TRAIN)
+ * to the gradients. */
 void pada_engine_backward(pada_engine *e);
 void pada_engine_zero_grad(pada_engine *e);
 /* One SGD step over what backward has collected since zero_grad. */
@@ -85,8 +88,8 @@ void pada_engine_write_weight(pada_engine *e, int param, const double *from);
 /* L2 norms of the gradients of (site, choice), 0 where the last paths did not use it. */
 double pada_engine_grad_norm(pada_engine *e, int site, int choice);
 
-/* Weights, momentum and which parameters have been sampled, to and from a second set of buffers, made by the
- * first snapshot. */
+/* Weights, momentum and which parameters have been sampled, to and from a second set of buffers,
+ * made by the first snapshot. */
 pada_status pada_engine_snapshot(pada_engine *e);
 void pada_engine_restore(pada_engine *e);
 

@@ -5,7 +5,8 @@
 #include "engine/engine.h"
 #include "graph/plan.h"
 
-/* A group is the unit of bookkeeping: one shared parameter, or all parameters of one (site, choice). */
+/* A group is the unit of bookkeeping: one shared parameter, or all parameters of one (site,
+ * choice). */
 typedef struct param_group {
     pada_range range;
     int site, choice; /* PADA_SHARED: always used */

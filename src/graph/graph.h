@@ -1,8 +1,9 @@
 /* graph.h - the network of one path, as a list of operators over values.
  *
- * A space builds the graph of a path by calling the functions below in order; a value is the index of the operator
- * that makes it, so operands always stand before their users. The first wrong call sticks: later calls do
- * nothing and pada_graph_status returns it, so a builder checks once. Nothing is allocated after create. */
+ * A space builds the graph of a path by calling the functions below in order; a value is the index
+ * of the operator that makes it, so operands always stand before their users. The first wrong call
+ * sticks: later calls do nothing and pada_graph_status returns it, so a builder checks once.
+ * Nothing is allocated after create. */
 #ifndef PADA_GRAPH_GRAPH_H
 #define PADA_GRAPH_GRAPH_H
 
@@ -29,9 +30,10 @@ pada_status pada_graph_create(pada_graph **out, int cap_nodes, int cap_terms);
 void pada_graph_destroy(pada_graph *graph);
 void pada_graph_reset(pada_graph *graph);
 
-/* Builders. weight and bias are offsets into the parameter buffer; a bias whose only reader is a batch norm has no
- * effect and is not passed. Any operand may be PADA_ZERO: a convolution of zeros is followed by batch norm in
- * every space, which maps a constant to zero, so its result is PADA_ZERO too, and terms of zero are dropped. */
+/* Builders. weight and bias are offsets into the parameter buffer; a bias whose only reader is a
+ * batch norm has no effect and is not passed. Any operand may be PADA_ZERO: a convolution of zeros
+ * is followed by batch norm in every space, which maps a constant to zero, so its result is
+ * PADA_ZERO too, and terms of zero are dropped. */
 pada_value pada_graph_input(pada_graph *g, pada_shape shape);
 pada_value pada_graph_conv(pada_graph *g, pada_value x, const pada_conv *conv, int64_t weight,
                            int64_t bias);
@@ -42,8 +44,8 @@ pada_value pada_graph_loss(pada_graph *g, pada_value logits);
 
 pada_status pada_graph_status(const pada_graph *g);
 
-/* Removes what does not reach the loss, replaces sums of one identity by their operand, and moves the terms of a
- * sum that is read once, by an identity, into its reader. All three are exact. */
+/* Removes what does not reach the loss, replaces sums of one identity by their operand, and moves
+ * the terms of a sum that is read once, by an identity, into its reader. All three are exact. */
 void pada_graph_simplify(pada_graph *g);
 
 #ifdef __cplusplus

@@ -163,8 +163,8 @@ static void emit_forward(pada_plan *p)
     }
 }
 
-/* The only reader of each value, if that is a pointwise term of a combine. A convolution that has one leaves its
- * gradient to be formed from the combine's when it is needed. */
+/* The only reader of each value, if that is a pointwise term of a combine. A convolution that has
+ * one leaves its gradient to be formed from the combine's when it is needed. */
 static void find_readers(pada_plan *p)
 {
     enum { NONE = -2, OTHER = -1 };
@@ -269,7 +269,8 @@ static bool contribute(pada_plan *p, pada_value x, int i)
     return accumulate;
 }
 
-/* Extends the spans of all tensors that instruction i reads or writes, and decides store or add (P3). */
+/* Extends the spans of all tensors that instruction i reads or writes, and decides store or add
+ * (P3). */
 static void touch_all(pada_plan *p, int i, bool train)
 {
     pada_program *q = &p->program;
@@ -380,8 +381,9 @@ static pada_place *place_of(pada_plan *p, int tensor)
                       : &p->program.node_plans[tensor - n].grad;
 }
 
-/* Gives every tensor of one kind a place. Tensors of the work buffer live for whole stages, because a stage runs
- * image by image; those inside a stage live for instructions. Returns the bytes needed. */
+/* Gives every tensor of one kind a place. Tensors of the work buffer live for whole stages, because
+ * a stage runs image by image; those inside a stage live for instructions. Returns the bytes
+ * needed. */
 static int64_t place_all(pada_plan *p, int kind, int n_times, const int *time_of)
 {
     const int64_t n_images = kind == PADA_WORK ? p->program.n_images : 1;

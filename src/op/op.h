@@ -1,7 +1,7 @@
 /* op.h - what operators are: their descriptors, output shapes and multiply-adds.
  *
- * Six operators describe every network of the search spaces. The unit behind them is the node (docs/design/0002):
- * a sum of terms, followed by convolutions that read it through an activation.
+ * Six operators describe every network of the search spaces. The unit behind them is the node
+ * (docs/design/0002): a sum of terms, followed by convolutions that read it through an activation.
  *
  *   input     images
  *   conv      z = conv(act(x)) + bias

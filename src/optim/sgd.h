@@ -34,9 +34,9 @@ typedef struct pada_sgd_ranges {
     double *sums; /* room for n_active: squared gradient norms before clipping, written */
 } pada_sgd_ranges;
 
-/* g' = clip(g) + decay w; v = momentum v + g'; w -= lr (nesterov ? g' + momentum v : v). The factor that clipping
- * applied (1: none) goes to *clip_factor, the norm before it to *norm. A gradient that is not finite is PADA_ENUMERIC
- * and nothing has changed. */
+/* g' = clip(g) + decay w; v = momentum v + g'; w -= lr (nesterov ? g' + momentum v : v). The factor
+ * that clipping applied (1: none) goes to *clip_factor, the norm before it to *norm. A gradient
+ * that is not finite is PADA_ENUMERIC and nothing has changed. */
 pada_status pada_sgd_run(const pada_sgd *sgd, const pada_backend *backend, pada_device *device,
                          const pada_sgd_buffers *buffers, const pada_sgd_ranges *ranges,
                          double *norm, double *clip_factor);

@@ -1,8 +1,9 @@
 /* space.h - search spaces: a set of slots, each with a few choices, and the network of every path.
  *
- * A space is one file (space_nb201.c, ...) and one line in spaces.def. It says what its slots and choices are, which
- * parameters exist (declare) and what the network of one path looks like (build). Everything else - sampling,
- * counting, training, ranking - is written once for all spaces. */
+ * A space is one file (space_nb201.c, ...) and one line in spaces.def. It says what its slots and
+ * choices are, which parameters exist (declare) and what the network of one path looks like
+ * (build). Everything else - sampling, counting, training, ranking - is written once for all
+ * spaces. */
 #ifndef PADA_SPACE_SPACE_H
 #define PADA_SPACE_SPACE_H
 
@@ -59,7 +60,8 @@ typedef struct pada_space_ops {
     const pada_path *extremes;
     int n_extremes;
     void (*cost)(const pada_space *space, const pada_path *path, pada_cost *cost);
-    /* The same function with the fewest live choices: two paths with equal canonical forms compute the same. */
+    /* The same function with the fewest live choices: two paths with equal canonical forms compute
+     * the same. */
     void (*canonical)(const pada_space *space, const pada_path *path, pada_path *out);
     /* Appends a text that is the same for isomorphic paths, as the literature of the space defines
      * them; NULL: it does not. */

@@ -115,8 +115,9 @@ static int site_slot(const pada_space *space, int site)
     return site % PADA_NB201_EDGES;
 }
 
-/* Found by planning all cells: most weights and tensors to keep for training; most tensors alive at once
- * in evaluation; most tensors inside one stage. tests/graph/test_plan.c plans them all again. */
+/* Found by planning all cells: most weights and tensors to keep for training; most tensors alive at
+ * once in evaluation; most tensors inside one stage. tests/graph/test_plan.c plans them all again.
+ */
 static const pada_path extremes[] = {
     {{3, 3, 3, 3, 3, 3}},
     {{1, 2, 2, 2, 2, 1}},

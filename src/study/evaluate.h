@@ -1,7 +1,8 @@
 /* evaluate.h - how well a path does on the images of a data set.
  *
- * The images come in their own order, not augmented, in batches of one size; the last batch is what is left. Batch
- * norm takes its statistics from each batch, as in training: a result belongs to its batch size. */
+ * The images come in their own order, not augmented, in batches of one size; the last batch is what
+ * is left. Batch norm takes its statistics from each batch, as in training: a result belongs to its
+ * batch size. */
 #ifndef PADA_STUDY_EVALUATE_H
 #define PADA_STUDY_EVALUATE_H
 
@@ -37,9 +38,9 @@ void pada_evaluator_destroy(pada_evaluator *ev); /* NULL is fine */
 int pada_evaluator_n_images(const pada_evaluator *ev);
 int pada_evaluator_batch_size(const pada_evaluator *ev); /* that the engine must be able to take */
 
-/* Runs the path on all images. `logits`, if not NULL, gets [n_images, classes]. An engine whose classes or image size
- * are not those of the data, or with room for smaller batches only, is PADA_EINVAL; a loss that is not finite is
- * PADA_ENUMERIC. */
+/* Runs the path on all images. `logits`, if not NULL, gets [n_images, classes]. An engine whose
+ * classes or image size are not those of the data, or with room for smaller batches only, is
+ * PADA_EINVAL; a loss that is not finite is PADA_ENUMERIC. */
 pada_status pada_evaluator_run(pada_evaluator *ev, pada_engine *e, const pada_path *path,
                                float *logits, pada_evaluation *out);
 

@@ -172,7 +172,8 @@ int64_t pada_params_elements(const pada_params *params)
     return params->elements;
 }
 
-/* The first tensor that lies in or behind (site, choice): its offset is where that part of the buffer starts. */
+/* The first tensor that lies in or behind (site, choice): its offset is where that part of the
+ * buffer starts. */
 static int64_t lower_bound(const pada_params *params, int site, int choice)
 {
     int low = 0, high = params->n_items;

@@ -2,10 +2,11 @@
  *
  *   [ shared: stem, reductions, head | site 0: choice 0, 1, .. | site 1: .. | ... ]
  *
- * A site is a place in the network where one choice runs (NB201: one edge of one cell); one slot of a path may
- * decide many sites. The weights of one (site, choice) are one pada_range. Gradients and momentum have the same map.
- * Offsets count elements; every tensor starts at a multiple of PADA_PARAM_ALIGN and the gap before it holds zeros for
- * ever. Weights are stored as PyTorch does: convolutions [out, in, kh, kw], linear [out, in]. */
+ * A site is a place in the network where one choice runs (NB201: one edge of one cell); one slot of
+ * a path may decide many sites. The weights of one (site, choice) are one pada_range. Gradients and
+ * momentum have the same map. Offsets count elements; every tensor starts at a multiple of
+ * PADA_PARAM_ALIGN and the gap before it holds zeros for ever. Weights are stored as PyTorch does:
+ * convolutions [out, in, kh, kw], linear [out, in]. */
 #ifndef PADA_TENSOR_PARAMS_H
 #define PADA_TENSOR_PARAMS_H
 
@@ -40,9 +41,9 @@ typedef struct pada_params pada_params;
 pada_status pada_params_create(pada_params **out);
 void pada_params_destroy(pada_params *params);
 
-/* Adds a tensor; returns its index in *id. Must be called in buffer order: shared ones first, then by (site,
- * choice). `offset`, `count` and the unused dims are set here, whatever the caller wrote. A wrong shape, a doubled
- * name or the wrong order is PADA_EINVAL, and nothing has changed. */
+/* Adds a tensor; returns its index in *id. Must be called in buffer order: shared ones first, then
+ * by (site, choice). `offset`, `count` and the unused dims are set here, whatever the caller wrote.
+ * A wrong shape, a doubled name or the wrong order is PADA_EINVAL, and nothing has changed. */
 pada_status pada_params_add(pada_params *params, const pada_param *param, int *id);
 
 int pada_params_count(const pada_params *params);
@@ -50,8 +51,9 @@ const pada_param *pada_params_get(const pada_params *params,
                                   int id); /* borrowed; an add does not move it */
 int pada_params_find(const pada_params *params, const char *name); /* -1 if there is none */
 int64_t pada_params_elements(const pada_params *params); /* of the buffer, gaps included */
-/* The elements of one (site, choice), or of the shared part; empty if it has no parameters. `first` and `count` are
- * multiples of PADA_PARAM_ALIGN: the gap behind the last tensor is included, so the ranges tile the buffer. */
+/* The elements of one (site, choice), or of the shared part; empty if it has no parameters. `first`
+ * and `count` are multiples of PADA_PARAM_ALIGN: the gap behind the last tensor is included, so the
+ * ranges tile the buffer. */
 pada_range pada_params_range(const pada_params *params, int site, int choice);
 
 #ifdef __cplusplus

@@ -5,7 +5,8 @@
  *   {"__metadata__": {"key": "text", ..},
  *    "stem.0.weight": {"dtype": "F32", "shape": [16, 3, 3, 3], "data_offsets": [0, 1728]}, ..}
  *
- * Offsets count from the start of the data. Sorted by them, the tensors cover the data without hole or overlap. */
+ * Offsets count from the start of the data. Sorted by them, the tensors cover the data without hole
+ * or overlap. */
 #include "tensor/safetensors.h"
 
 #include <inttypes.h>
@@ -41,10 +42,10 @@ struct pada_safetensors {
 
 /* ---- jansson on pada's memory ----
  *
- * jansson's allocator is global to the process. It is replaced once, before our first use, so that fault injection
- * and leak counts cover it; blocks that somebody allocated with jansson before that are still freed correctly,
- * because pada_free ends in free. Not every failed allocation inside jansson shows in its error code, so the wrapper
- * leaves a mark. */
+ * jansson's allocator is global to the process. It is replaced once, before our first use, so that
+ * fault injection and leak counts cover it; blocks that somebody allocated with jansson before that
+ * are still freed correctly, because pada_free ends in free. Not every failed allocation inside
+ * jansson shows in its error code, so the wrapper leaves a mark. */
 static _Thread_local bool json_ran_out;
 
 static void *json_allocate(size_t bytes)
@@ -82,7 +83,8 @@ static int find_dtype(const char *name)
     return -1;
 }
 
-/* The bytes that dtype and dims ask for; false if a dimension is negative or the product does not fit. */
+/* The bytes that dtype and dims ask for; false if a dimension is negative or the product does not
+ * fit. */
 static bool shape_bytes(const pada_st_tensor *t, size_t *out)
 {
     const int dtype = find_dtype(t->dtype);
@@ -214,8 +216,8 @@ static pada_status parse_tensor(pada_st_tensor *t, const layout *lay, const char
     return PADA_OK;
 }
 
-/* By place; an empty tensor comes before the one that starts where it does, and names break ties, so that the order
- * does not depend on the sort. */
+/* By place; an empty tensor comes before the one that starts where it does, and names break ties,
+ * so that the order does not depend on the sort. */
 static int compare_place(const void *a, const void *b)
 {
     const pada_st_tensor *s = a, *t = b;
@@ -340,8 +342,8 @@ const char *pada_safetensors_metadata(const pada_safetensors *st, const char *ke
 
 /* ---- writing ---- */
 
-/* Adds a new value to an object and gives up the caller's hold on it; `value` NULL is out of memory, or a string that
- * is not UTF-8. */
+/* Adds a new value to an object and gives up the caller's hold on it; `value` NULL is out of
+ * memory, or a string that is not UTF-8. */
 static pada_status add_member(json_t *object, const char *path, const char *key, json_t *value)
 {
     if (value && json_object_get(object, key)) {
@@ -371,8 +373,8 @@ static pada_status check_tensor(const char *path, const pada_st_tensor *t)
     return PADA_OK;
 }
 
-/* The JSON value of one tensor, or NULL when out of memory. json_pack takes over what it is given, also when it
- * fails. */
+/* The JSON value of one tensor, or NULL when out of memory. json_pack takes over what it is given,
+ * also when it fails. */
 static json_t *tensor_json(const pada_st_tensor *t, size_t begin)
 {
     json_t *shape = json_array();

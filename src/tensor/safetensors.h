@@ -1,7 +1,8 @@
-/* safetensors.h - named tensors in one file: u64 little-endian header length, JSON header, data without holes.
+/* safetensors.h - named tensors in one file: u64 little-endian header length, JSON header, data
+ * without holes.
  *
- * The reader trusts nothing: lengths, offsets, types, doubled names, holes and overlaps are checked, and the
- * answer to a bad file is PADA_EDATA with its name and the offending value. */
+ * The reader trusts nothing: lengths, offsets, types, doubled names, holes and overlaps are
+ * checked, and the answer to a bad file is PADA_EDATA with its name and the offending value. */
 #ifndef PADA_TENSOR_SAFETENSORS_H
 #define PADA_TENSOR_SAFETENSORS_H
 
@@ -34,9 +35,9 @@ const pada_st_tensor *pada_safetensors_find(const pada_safetensors *st,
                                             const char *name);                      /* NULL: none */
 const char *pada_safetensors_metadata(const pada_safetensors *st, const char *key); /* NULL: none */
 
-/* Writes the file atomically (base/file.h). `metadata` is a list of n_metadata pairs key, value. The header is padded
- * with blanks so that the data start at a multiple of 8 bytes. Doubled or non-UTF-8 names, unknown types and shapes
- * that do not fit `bytes` are PADA_EINVAL. */
+/* Writes the file atomically (base/file.h). `metadata` is a list of n_metadata pairs key, value.
+ * The header is padded with blanks so that the data start at a multiple of 8 bytes. Doubled or
+ * non-UTF-8 names, unknown types and shapes that do not fit `bytes` are PADA_EINVAL. */
 pada_status pada_safetensors_write(const char *path, const pada_st_tensor *tensors, int n_tensors,
                                    const char *const (*metadata)[2], int n_metadata);
 

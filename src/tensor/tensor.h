@@ -15,7 +15,8 @@ static inline int pada_dtype_bytes(pada_dtype type)
     return type == PADA_F32 ? 4 : 8;
 }
 
-/* One image of an activation: channels, rows, columns. The batch belongs to the plan, not to the shape. */
+/* One image of an activation: channels, rows, columns. The batch belongs to the plan, not to the
+ * shape. */
 typedef struct pada_shape {
     int c, h, w;
 } pada_shape;

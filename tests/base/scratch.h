@@ -1,4 +1,5 @@
-/* scratch.h - for tests: cmocka, one temporary folder per executable, and the out-of-memory loop. */
+/* scratch.h - for tests: cmocka, one temporary folder per executable, and the out-of-memory loop.
+ */
 #ifndef PADA_TESTS_BASE_SCRATCH_H
 #define PADA_TESTS_BASE_SCRATCH_H
 
@@ -32,8 +33,8 @@
         assert_string_equal(pada_message(), (message)); \
     } while (0)
 
-/* Runs `call` with the first, second, .. allocation failing until it succeeds. `cleanup` runs after the success and
- * must give everything back; each failure must have done so by itself. */
+/* Runs `call` with the first, second, .. allocation failing until it succeeds. `cleanup` runs after
+ * the success and must give everything back; each failure must have done so by itself. */
 #define assert_survives_oom(call, cleanup)                            \
     do {                                                              \
         const int64_t live_before = pada_mem_live();                  \

@@ -157,7 +157,8 @@ static void places_that_cannot_be_written_are_eio(void **state)
     assert_int_equal(scratch_count(), 0);
 }
 
-/* A full disk cannot be had without privileges; a limit on the size of files takes the same way through write. */
+/* A full disk cannot be had without privileges; a limit on the size of files takes the same way
+ * through write. */
 static void failed_write_removes_the_temporary_file(void **state)
 {
     static char block[65536];

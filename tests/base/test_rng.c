@@ -29,8 +29,8 @@ static void library_gives_the_known_answers(void **state)
     }
 }
 
-/* A stream counts blocks in the low half of the counter and has its index in the high half; block numbers stay below
- * 2^62, so of the vectors only the first can be reached. */
+/* A stream counts blocks in the low half of the counter and has its index in the high half; block
+ * numbers stay below 2^62, so of the vectors only the first can be reached. */
 static void stream_gives_the_known_answer(void **state)
 {
     pada_rng rng = {.key = 0, .index = 0};
@@ -152,7 +152,8 @@ static void below_stays_below_and_is_even(void **state)
         assert_int_equal(pada_rng_below(&rng, 1), 0);
 }
 
-/* With bound = 3 * 2^30 a biased generator gives the numbers under 2^30 half of the time instead of a third. */
+/* With bound = 3 * 2^30 a biased generator gives the numbers under 2^30 half of the time instead of
+ * a third. */
 static void below_is_unbiased_for_large_bounds(void **state)
 {
     enum { N = 60000 };

@@ -96,7 +96,8 @@ static void try_passes_failures_up(void **state)
     assert_int_equal(reached, 1);
 }
 
-/* Frozen: streams of random numbers and hashes in old metrics depend on them. The values are XXH3's own. */
+/* Frozen: streams of random numbers and hashes in old metrics depend on them. The values are XXH3's
+ * own. */
 static void hash_never_changes(void **state)
 {
     (void)state;

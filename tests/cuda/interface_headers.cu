@@ -1,5 +1,5 @@
-/* interface_headers.cu - the interface that backends implement, read by the CUDA compiler; and the random streams, which
- * a device draws with the same header as the host. */
+/* interface_headers.cu - the interface that backends implement, read by the CUDA compiler; and the
+ * random streams, which a device draws with the same header as the host. */
 #include <Random123/philox.h>
 
 #include "backend/backend.h"

@@ -47,7 +47,8 @@ static void test_shape(void **state)
     pada_dataset_close(ds);
 }
 
-/* Results on these images are compared over machines and versions: a change of the images must be meant. */
+/* Results on these images are compared over machines and versions: a change of the images must be
+ * meant. */
 static void test_golden(void **state)
 {
     pada_dataset *ds = open_all();
@@ -89,7 +90,8 @@ static void test_all_different(void **state)
     pada_dataset_close(ds);
 }
 
-/* The constants of the normalisation are those of the training images: mean 0, deviation 1 afterwards. */
+/* The constants of the normalisation are those of the training images: mean 0, deviation 1
+ * afterwards. */
 static void test_normalised(void **state)
 {
     pada_dataset *ds = open_all();
@@ -126,8 +128,8 @@ static double level(const uint8_t *image, int c)
     return sum / 1024.0;
 }
 
-/* The nearest class mean of the colours: better than chance, so that learning starts, but nowhere near the answer,
- * which is in shape and texture. */
+/* The nearest class mean of the colours: better than chance, so that learning starts, but nowhere
+ * near the answer, which is in shape and texture. */
 static void test_colour_is_a_weak_clue(void **state)
 {
     pada_dataset *ds = open_all();

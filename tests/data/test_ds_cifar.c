@@ -6,7 +6,8 @@
 
 #define PIXELS 3072
 
-/* The bytes of a file of n records. Pixel k of image i is a function of both, so that a shifted read shows. */
+/* The bytes of a file of n records. Pixel k of image i is a function of both, so that a shifted
+ * read shows. */
 static uint8_t pixel(int file, int i, int k)
 {
     return (uint8_t)(file * 50 + i * 7 + k * 3 + k / 256);

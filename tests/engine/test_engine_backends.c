@@ -105,8 +105,9 @@ static void compare(const fixture *f, pada_engine *e, pada_engine *ref, const pa
     }
 }
 
-/* Rounding may push a ReLU input over zero, which shows in the gradients of few images as any bug would. Such
- * chance hits one set of images and not the next, a bug hits all: one good seed is enough. */
+/* Rounding may push a ReLU input over zero, which shows in the gradients of few images as any bug
+ * would. Such chance hits one set of images and not the next, a bug hits all: one good seed is
+ * enough. */
 static void compare_all(pada_space_config config, int n, const int (*paths)[6], int n_paths)
 {
     enum { SEEDS = 4 };

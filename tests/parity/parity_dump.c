@@ -1,11 +1,13 @@
-/* parity_dump.c - runs paths of an NB201 supernet and writes every number that PyTorch is compared with.
+/* parity_dump.c - runs paths of an NB201 supernet and writes every number that PyTorch is compared
+ * with.
  *
  *   parity_dump --data D --weights W --out O --path '3,1,4,2,0,3;3,3,3,3,3,3' --channels 16 ...
  *   parity_dump --weights W --init-seed 1 --channels 16 ...       makes the weights instead
  *
- * D has `images` F32 [n,3,h,w] and `labels` I64 or I32 [n]. O has, as F64 and for path i of the list: `i.logits`
- * [n,classes], `i.losses` [n], `i.norms` [n], `i.loss` [1] and `i.grad.<parameter>` for every parameter. All paths run
- * in one engine, so that what one of them leaves behind would show in the next. */
+ * D has `images` F32 [n,3,h,w] and `labels` I64 or I32 [n]. O has, as F64 and for path i of the
+ * list: `i.logits` [n,classes], `i.losses` [n], `i.norms` [n], `i.loss` [1] and
+ * `i.grad.<parameter>` for every parameter. All paths run in one engine, so that what one of them
+ * leaves behind would show in the next. */
 #include <stdio.h>
 #include <string.h>
 
@@ -106,7 +108,8 @@ static pada_status read_data(data_set *d, const char *path)
     return status;
 }
 
-/* What goes to the output file: a list of tensors whose names and numbers it owns. Zero-initialise. */
+/* What goes to the output file: a list of tensors whose names and numbers it owns. Zero-initialise.
+ */
 typedef struct dump {
     pada_st_tensor *tensors;
     int n, cap;

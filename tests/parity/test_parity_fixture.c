@@ -1,4 +1,5 @@
-/* test_parity_fixture.c - whole NB201 networks against PyTorch's float64 results, stored by make_fixture.py. */
+/* test_parity_fixture.c - whole NB201 networks against PyTorch's float64 results, stored by
+ * make_fixture.py. */
 #include <stdlib.h>
 #include <string.h>
 

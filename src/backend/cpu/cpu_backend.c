@@ -1,4 +1,5 @@
-/* cpu_backend.c - the cpu backend: memory, layout, preparing programs, vectors. Running them is in cpu_run.c. */
+/* cpu_backend.c - the cpu backend: memory, layout, preparing programs, vectors. Running them is in
+ * cpu_run.c. */
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* cpu_combine.c - sums of terms and their gradients, batch-norm sums, and global average pooling. */
+/* cpu_combine.c - sums of terms and their gradients, batch-norm sums, and global average pooling.
+ */
 #include "backend/cpu/cpu_isa.h"
 #include "backend/cpu/cpu_prepare.h"
 
@@ -15,7 +16,8 @@ static int inside(int i, int n)
     return 1 + (i > 0) + (i + 1 < n);
 }
 
-/* One over the pixels of the 3x3 window around (row, column), for columns inside and at the edge. */
+/* One over the pixels of the 3x3 window around (row, column), for columns inside and at the edge.
+ */
 typedef struct window_scale {
     vec inner, edge;
 } window_scale;
@@ -42,8 +44,8 @@ static void box_row(const float *x, int w, const window_scale *scale, float *to)
     }
 }
 
-/* y (+)= 3x3 average of x (stride 1, pad 1), or its transpose: forward the sum of a window is scaled,
- * backward every pixel is, by its own window. `ring` holds three rows of sums. */
+/* y (+)= 3x3 average of x (stride 1, pad 1), or its transpose: forward the sum of a window is
+ * scaled, backward every pixel is, by its own window. `ring` holds three rows of sums. */
 static void pool3(const float *x, int h, int w, bool backward, bool accumulate, float *y,
                   float *ring)
 {

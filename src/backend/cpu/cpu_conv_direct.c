@@ -1,7 +1,8 @@
 /* cpu_conv_direct.c - convolutions of any kernel, stride and padding, computed as they are defined.
  *
- * One broadcast input value meets a vector of output channels. Packed weights: [out block][in block][tap][in channel][VW out channels], for the
- * backward direction with in and out exchanged. Accumulators of the weight gradient have the forward form. */
+ * One broadcast input value meets a vector of output channels. Packed weights: [out block][in
+ * block][tap][in channel][VW out channels], for the backward direction with in and out exchanged.
+ * Accumulators of the weight gradient have the forward form. */
 #include "backend/cpu/cpu_isa.h"
 #include "backend/cpu/cpu_prepare.h"
 
@@ -120,7 +121,8 @@ static void load_x(const geometry *g, const pada_conv *conv, const float *x, boo
 
 /* ---- forward ---- */
 
-/* TILE pixels of one row, `nb` (1 or 2) blocks of output channels. w1 and z1 belong to the second block. */
+/* TILE pixels of one row, `nb` (1 or 2) blocks of output channels. w1 and z1 belong to the second
+ * block. */
 INLINE void forward_tile(const geometry *g, const float *x, const float *w0, const float *w1,
                          int c_in, vec bias0, vec bias1, float *z0, float *z1, const int tile,
                          const int nb)

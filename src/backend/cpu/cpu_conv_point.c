@@ -1,8 +1,8 @@
 /* cpu_conv_point.c - 1x1 convolutions: a product of pixels and weights, strip by strip.
  *
- * A strip is so short that its activated input and its dz stay in L1 while all products read them. Packed
- * weights: [out block][in channel][VW out channels], for the backward direction with in and out exchanged.
- * Accumulators of the weight gradient: [out block][in channel][VW out channels]. */
+ * A strip is so short that its activated input and its dz stay in L1 while all products read them.
+ * Packed weights: [out block][in channel][VW out channels], for the backward direction with in and
+ * out exchanged. Accumulators of the weight gradient: [out block][in channel][VW out channels]. */
 #include "backend/cpu/cpu_isa.h"
 #include "backend/cpu/cpu_prepare.h"
 #include "backend/cpu/cpu_tile.h"

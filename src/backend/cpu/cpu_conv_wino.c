@@ -1,4 +1,5 @@
-/* cpu_conv_wino.c - the Winograd kernel for 3x3 convolutions: where it fits, its sizes, its weights. */
+/* cpu_conv_wino.c - the Winograd kernel for 3x3 convolutions: where it fits, its sizes, its
+ * weights. */
 #include "backend/cpu/cpu_isa.h"
 #include "backend/cpu/cpu_wino.h"
 

@@ -1,10 +1,11 @@
-/* cpu_device.h - the opened cpu backend: what preparing (cpu_backend.c) leaves for running (cpu_run.c).
+/* cpu_device.h - the opened cpu backend: what preparing (cpu_backend.c) leaves for running
+ * (cpu_run.c).
  *
- * The images of a batch are cut into chunks, by a rule that knows only the batch size. A thread takes a chunk and
- * runs all instructions of the stage on it, a group of images at a time, so that what one instruction writes is
- * still in L2 when the next one reads it. What has to be added up over the batch is collected per image (batch-norm
- * sums) or per chunk (weight gradients) and added in that order afterwards: results do not depend on the number
- * of threads.
+ * The images of a batch are cut into chunks, by a rule that knows only the batch size. A thread
+ * takes a chunk and runs all instructions of the stage on it, a group of images at a time, so that
+ * what one instruction writes is still in L2 when the next one reads it. What has to be added up
+ * over the batch is collected per image (batch-norm sums) or per chunk (weight gradients) and added
+ * in that order afterwards: results do not depend on the number of threads.
  *
  * Memory besides the work buffer:
  *

@@ -1,7 +1,8 @@
 /* cpu_kernels.h - the kernels of one instruction set, as the CPU backend sees them.
  *
- * A kernel works on a few images at a time, called a group, chosen so that a tensor of the group fits L2 several
- * times over. Tensors are in the layout of cpu_simd.h; strides count floats between images. */
+ * A kernel works on a few images at a time, called a group, chosen so that a tensor of the group
+ * fits L2 several times over. Tensors are in the layout of cpu_simd.h; strides count floats between
+ * images. */
 #ifndef PADA_BACKEND_CPU_CPU_KERNELS_H
 #define PADA_BACKEND_CPU_CPU_KERNELS_H
 
@@ -75,7 +76,8 @@ typedef struct cpu_kernels {
                     cpu_tensor y, float *scratch);
     void (*combine_grad)(const cpu_term *terms, int n_terms, pada_shape shape, int n_images,
                          cpu_tensor dy, float *scratch);
-    /* Moments of one image: a shift k, sum(x - k) and sum((x - k)^2), one vector per channel block each. */
+    /* Moments of one image: a shift k, sum(x - k) and sum((x - k)^2), one vector per channel block
+     * each. */
     void (*moments)(const float *x, pada_shape shape, float *partial);
     /* Of one image: sum(dy), then sum(dy (x - mean)) for each of the n batch-norm terms. */
     void (*norm_sums)(const float *dy, const float *const *x, const float *const *mean, int n,
@@ -89,7 +91,8 @@ typedef struct cpu_kernels {
     /* n elements; the sum is in double */
     double (*sum_squares)(const float *x, int64_t n);
     void (*sgd)(float *w, const float *g, float *v, int64_t n, const pada_sgd_step *step);
-    /* Multiply-adds in registers, `rounds` times as many as keep all units busy; returns how many that were. */
+    /* Multiply-adds in registers, `rounds` times as many as keep all units busy; returns how many
+     * that were. */
     int64_t (*spin)(int64_t rounds);
 } cpu_kernels;
 

@@ -1,5 +1,5 @@
-/* cpu_prepare.h - what convolution kernels do to their operands on the way in: activation, padding, batch-norm
- * gradient. Included by the kernels of each instruction set. */
+/* cpu_prepare.h - what convolution kernels do to their operands on the way in: activation, padding,
+ * batch-norm gradient. Included by the kernels of each instruction set. */
 #ifndef PADA_BACKEND_CPU_CPU_PREPARE_H
 #define PADA_BACKEND_CPU_CPU_PREPARE_H
 
@@ -23,7 +23,8 @@ INLINE vec activate_grad(pada_act act, vec x, vec grad)
     return act == PADA_ACT_RELU6 ? vgate_below(x, vset(6.0f), grad) : vgate(x, grad);
 }
 
-/* One block of a plain vector of per-channel numbers; zeros past its end, or where there is none. */
+/* One block of a plain vector of per-channel numbers; zeros past its end, or where there is none.
+ */
 INLINE vec load_channels(const float *values, int channels, int block)
 {
     float padded[VW] __attribute__((aligned(64))) = {0};

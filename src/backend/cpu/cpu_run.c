@@ -281,8 +281,8 @@ static bool is_layer_grad(const pada_instr *instr)
     return instr->code == PADA_CODE_CONV_BWD || instr->code == PADA_CODE_LINEAR_BWD;
 }
 
-/* A run of consecutive images that one thread takes: a chunk where weight gradients are collected, otherwise a
- * group, which balances better. */
+/* A run of consecutive images that one thread takes: a chunk where weight gradients are collected,
+ * otherwise a group, which balances better. */
 typedef struct portion {
     int first, end; /* images */
     int chunk;
@@ -318,7 +318,8 @@ static void unpack_gradients(const group *g, const pada_stage *stage)
                                              partials(g, &d->layers[i]));
 }
 
-/* All instructions of a stage on a portion, its groups of `size` front to back, or `back` to front. */
+/* All instructions of a stage on a portion, its groups of `size` front to back, or `back` to front.
+ */
 static void run_portion(const run *r, const pada_stage *stage, portion p, int size, bool back,
                         int thread)
 {
@@ -348,7 +349,8 @@ static bool has_gradients(const pada_program *q, const pada_stage *stage)
     return false;
 }
 
-/* mean and 1/deviation from the moments of the images, merged in double in the order of the images. */
+/* mean and 1/deviation from the moments of the images, merged in double in the order of the images.
+ */
 static void finish_moments(const run *r, const pada_instr *instr)
 {
     const pada_shape shape = r->q->nodes[instr->v].shape;

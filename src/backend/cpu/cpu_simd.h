@@ -1,9 +1,10 @@
 /* cpu_simd.h - one vector of floats, as wide as the instruction set this file is compiled for.
  *
- * Every kernel source is compiled once per instruction set with PADA_CPU_ISA set to avx512, avx2 or plain; PADA_ISA(x)
- * gives its exported names a suffix. Vectors hold `VW` consecutive channels; tensors are stored as
+ * Every kernel source is compiled once per instruction set with PADA_CPU_ISA set to avx512, avx2 or
+ * plain; PADA_ISA(x) gives its exported names a suffix. Vectors hold `VW` consecutive channels;
+ * tensors are stored as
  *
- *   [ channel block | row | column | VW channels ]          channels padded with zeros to a multiple of VW
+ *   [ channel block | row | column | VW channels ]     channels padded with zeros to whole blocks
  *
  * so one vector is one pixel of one channel block. */
 #ifndef PADA_BACKEND_CPU_CPU_SIMD_H

@@ -2,8 +2,9 @@
  *
  *   acc[i][k] += sum over blocks and steps of  a[i] (one float, broadcast)  *  b[k] (one vector)
  *
- * for i < rows and k < columns, both known to the compiler. rows * columns accumulators, `columns` vectors of b and
- * nothing else have to fit the registers: 8 x 2 or 16 x 1 with AVX-512, half of that with AVX2. */
+ * for i < rows and k < columns, both known to the compiler. rows * columns accumulators, `columns`
+ * vectors of b and nothing else have to fit the registers: 8 x 2 or 16 x 1 with AVX-512, half of
+ * that with AVX2. */
 #ifndef PADA_BACKEND_CPU_CPU_TILE_H
 #define PADA_BACKEND_CPU_CPU_TILE_H
 

@@ -23,7 +23,8 @@ void PADA_ISA(pada_cpu_unpack)(const float *from, pada_shape shape, double *to)
             to[c * pixels + i] = from[(c / VW * pixels + i) * VW + c % VW];
 }
 
-/* Squares are added in double, lane by lane, so that a norm over a million numbers stays exact to float. */
+/* Squares are added in double, lane by lane, so that a norm over a million numbers stays exact to
+ * float. */
 double PADA_ISA(pada_cpu_sum_squares)(const float *x, int64_t n)
 {
     double lanes[8] = {0}, sum = 0;

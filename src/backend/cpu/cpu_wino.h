@@ -1,19 +1,24 @@
-/* cpu_wino.h - 3x3 convolutions, stride 1, pad 1, by Winograd's minimal filtering: points, transforms, sizes.
+/* cpu_wino.h - 3x3 convolutions, stride 1, pad 1, by Winograd's minimal filtering: points,
+ * transforms, sizes.
  *
- * F(4,3) computes four neighbouring outputs of a 3-tap filter with six multiplications instead of twelve:
+ * F(4,3) computes four neighbouring outputs of a 3-tap filter with six multiplications instead of
+ * twelve:
  *
  *   y = A^T [ (G g) . (B^T d) ]        d: six inputs, g: three taps, y: four outputs
  *
- * here with the points 0, +-5/8, +-3/2 and infinity; F(2,3) computes two outputs with four multiplications instead of
- * six, with the points 0, +-1 and infinity, and is more accurate. Larger tiles save more and round more. Forward, where
- * rounding flips activations near zero, tiles are 2 rows by 4 columns, F(2,3) down and F(4,3) across, or 2x2 where
- * there are few channels, which are the early layers that all others depend on: a third or 4/9 of the multiplications.
- * Backward, where rounding does no harm, they are 4x4: a quarter (docs/design/0003-winograd.md has the
+ * here with the points 0, +-5/8, +-3/2 and infinity; F(2,3) computes two outputs with four
+ * multiplications instead of six, with the points 0, +-1 and infinity, and is more accurate. Larger
+ * tiles save more and round more. Forward, where rounding flips activations near zero, tiles are 2
+ * rows by 4 columns, F(2,3) down and F(4,3) across, or 2x2 where there are few channels, which are
+ * the early layers that all others depend on: a third or 4/9 of the multiplications. Backward,
+ * where rounding does no harm, they are 4x4: a quarter (docs/design/0003-winograd.md has the
  * measurements). Backward is the exact adjoint:
  *
- *   V = B^T x B    dM = A dz A^T    dU[p] += V[p] dM[p]    dV[p] = U[p]^T dM[p]    dx = B dV B^T    dW = G^T dU G
+ *   V = B^T x B     dU[p] += V[p] dM[p]      dW = G^T dU G
+ *   dM = A dz A^T   dV[p] = U[p]^T dM[p]     dx = B dV B^T
  *
- * for each of the 36 points p, the middle two being small matrix products over the tiles of a group of images. */
+ * for each of the 36 points p, the middle two being small matrix products over the tiles of a group
+ * of images. */
 #ifndef PADA_BACKEND_CPU_CPU_WINO_H
 #define PADA_BACKEND_CPU_CPU_WINO_H
 
@@ -34,7 +39,8 @@ enum {
 #define PAB2 0.87890625f /* a^2 b^2 */
 #define PSUM 2.640625f   /* a^2 + b^2 */
 
-/* v = B^T d of F(2,3), with the sign of the last point turned round so that the outputs are sums. */
+/* v = B^T d of F(2,3), with the sign of the last point turned round so that the outputs are sums.
+ */
 INLINE void input_levels(const vec *d, vec *v)
 {
     const vec d0 = d[0], d1 = d[1], d2 = d[2], d3 = d[3];
@@ -146,8 +152,8 @@ INLINE int forward_points(const pada_conv *conv)
     return conv->c_in <= 16 ? LEVELS : POINTS;
 }
 
-/* Forward: floats of the transformed x of one image, [strip of two rows][block][level][tile][point][VW], and of one
- * row of tiles in it. */
+/* Forward: floats of the transformed x of one image, [strip of two
+ * rows][block][level][tile][point][VW], and of one row of tiles in it. */
 INLINE int64_t forward_row_floats(int w, const int points)
 {
     const int step = points - 2;
@@ -160,7 +166,8 @@ INLINE int64_t strips_floats(const pada_conv *conv, pada_shape in, const int poi
            forward_row_floats(in.w, points);
 }
 
-/* Floats from one point to the next in packed weights (backward) and accumulators; again with a vector of air. */
+/* Floats from one point to the next in packed weights (backward) and accumulators; again with a
+ * vector of air. */
 INLINE int64_t point_floats(const pada_conv *conv)
 {
     return ((int64_t)blocks(conv->c_in) * blocks(conv->c_out) * VW + 1) * VW;

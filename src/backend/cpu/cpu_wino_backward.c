@@ -1,8 +1,10 @@
-/* cpu_wino_backward.c - backward on tiles of 4x4, F(4,3) both ways: transforms and the products at 36 points. */
+/* cpu_wino_backward.c - backward on tiles of 4x4, F(4,3) both ways: transforms and the products at
+ * 36 points. */
 #include "backend/cpu/cpu_tile.h"
 #include "backend/cpu/cpu_wino.h"
 
-/* All three transforms go through a ring of rows in points, so that memory is read and written row by row. */
+/* All three transforms go through a ring of rows in points, so that memory is read and written row
+ * by row. */
 static float *ring_row(const geometry *g, float *ring, int row)
 {
     return ring + (row & (RING - 1)) * row_floats(g);
@@ -78,7 +80,8 @@ static vec transform_dz(const geometry *g, const float *dy, const float *z, norm
     return sum;
 }
 
-/* One row of dx from its points, through the activation. Neighbouring tiles overlap by two pixels. */
+/* One row of dx from its points, through the activation. Neighbouring tiles overlap by two pixels.
+ */
 INLINE void store_dx_row(const geometry *g, pada_act act, bool accumulate, const float *points,
                          const float *x, float *dx)
 {
@@ -105,8 +108,8 @@ INLINE void store_dx_row(const geometry *g, pada_act act, bool accumulate, const
     }
 }
 
-/* dx (+)= B dV B^T of one block of one image, through the activation. Tile rows overlap by two rows, which are added
- * while they are still in points. */
+/* dx (+)= B dV B^T of one block of one image, through the activation. Tile rows overlap by two
+ * rows, which are added while they are still in points. */
 static void transform_dv(const geometry *g, pada_act act, bool accumulate, const float *dv,
                          const float *x, float *dx, float *ring)
 {

@@ -18,7 +18,8 @@ INLINE void transform_image(const strips *g, pada_act act, const float *x, float
     for (int b = 0; b < g->in_blocks; b++, x += plane) {
         memset(ring + 3 * row, 0, (size_t)row * sizeof *ring); /* the row above the image */
         for (int s = 0; 2 * s < g->h; s++) {
-            /* Rows 2s-1 .. 2s+2; the first is the third of the strip before. Row r is kept in place r & 3. */
+            /* Rows 2s-1 .. 2s+2; the first is the third of the strip before. Row r is kept in place
+             * r & 3. */
             for (int r = s == 0 ? 0 : 2 * s + 1; r <= 2 * s + 2; r++) {
                 float *in_ring = ring + (r & 3) * row;
                 if (r < g->h)

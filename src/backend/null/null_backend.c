@@ -1,4 +1,5 @@
-/* null_backend.c - plans and computes nothing: for tests of planning, and to see what planning costs. */
+/* null_backend.c - plans and computes nothing: for tests of planning, and to see what planning
+ * costs. */
 #include <string.h>
 
 #include "backend/backend.h"

@@ -1,7 +1,8 @@
 /* ref_backend.c - the reference backend: runs a program in double precision with the plain loops.
  *
- * It runs a stage image by image like the fast backends, so that tensors inside a stage need one image of scratch,
- * and finishes reductions with loops over the whole batch at the end of the stage. */
+ * It runs a stage image by image like the fast backends, so that tensors inside a stage need one
+ * image of scratch, and finishes reductions with loops over the whole batch at the end of the
+ * stage. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -393,7 +394,8 @@ static void finish_stats(const run *r, pada_value v)
         pada_ref_moments(value(r, v, 0), r->q->n_images, stride, shape, c, &mean[c], &rstd[c]);
 }
 
-/* From dx = rstd (dy - mean(dy) - xhat mean(dy xhat)) to dx = a dy + b x + c, for every batch-norm term. */
+/* From dx = rstd (dy - mean(dy) - xhat mean(dy xhat)) to dx = a dy + b x + c, for every batch-norm
+ * term. */
 static void finish_norm_sums(const run *r, pada_value v)
 {
     const pada_node *node = &r->q->nodes[v];

@@ -17,7 +17,8 @@ double pada_ref_act_slope(pada_act act, double x)
     return x > 0 && (act != PADA_ACT_RELU6 || x < 6);
 }
 
-/* The outputs o of a window position with input o * stride + k - pad inside [0, n): first and one past last. */
+/* The outputs o of a window position with input o * stride + k - pad inside [0, n): first and one
+ * past last. */
 static void valid_range(int n, int n_out, int k, int stride, int pad, int *first, int *end)
 {
     const int shift = k - pad; /* input of output 0 */
@@ -27,8 +28,9 @@ static void valid_range(int n, int n_out, int k, int stride, int pad, int *first
     if (*end > n_out) *end = n_out;
 }
 
-/* Calls `row(weight index, a row, z row, count)` semantics for every (output channel, input channel, tap, row): the
- * three convolution passes differ only in what they do with a pair of rows. */
+/* Calls `row(weight index, a row, z row, count)` semantics for every (output channel, input
+ * channel, tap, row): the three convolution passes differ only in what they do with a pair of rows.
+ */
 typedef void row_fn(double *a, int stride, double *z, int count, double *weight);
 
 static void conv_rows(const pada_conv *conv, pada_shape in, pada_shape out, double *a, double *z,

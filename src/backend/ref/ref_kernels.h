@@ -1,6 +1,7 @@
 /* ref_kernels.h - every operator as plain loops in double precision: the oracle.
  *
- * Tensors of one image are [c, h, w] without gaps. Nothing here knows programs, threads or places. */
+ * Tensors of one image are [c, h, w] without gaps. Nothing here knows programs, threads or places.
+ */
 #ifndef PADA_BACKEND_REF_REF_KERNELS_H
 #define PADA_BACKEND_REF_REF_KERNELS_H
 
