@@ -1,0 +1,72 @@
+#!/bin/sh
+# test_bench.sh - `pada bench`: its numbers are numbers, its words are checked. Nothing here depends on how fast it is.
+# shellcheck source=tests/cli/harness.sh
+. "$(dirname "$0")/harness.sh"
+
+small='--channels 4 --cells 1 --image-size 8 --batch 4 --repeats 2 --threads 2'
+
+# expect_keys NAME...: one JSON object per line, each with these keys.
+expect_keys() {
+    for key in "$@"; do
+        checks=$((checks + 1))
+        [ "$(grep -c "\"$key\": " "$work/out")" -eq "$(wc -l <"$work/out")" ] || complain "key $key is missing"
+    done
+}
+
+printf '[3,3,3,3,3,3]\n\n|none~0|+|none~0|none~1|+|skip_connect~0|none~1|none~2|\n[1,2,3,4,0,1]\n' >"$work/paths"
+for what in step eval; do
+    # shellcheck disable=SC2086 # the list is split into words on purpose
+    pada bench $what $small --paths "$work/paths" --json --per-path
+    expect_rc 0
+    expect_no_err
+    expect_out_has "\"name\": \"$what\""
+    expect_out_has '"paths": 3,'
+    expect_keys name backend batch paths ms images_per_second gflops peak_gflops memory_mb path_ms
+    checks=$((checks + 1))
+    [ "$(sed 's/.*"path_ms": \[//' "$work/out" | tr ',' '\n' | wc -l)" -eq 3 ] || complain 'not three times'
+done
+# shellcheck disable=SC2086
+pada bench step $small --n-paths 2
+expect_rc 0
+expect_out_has 'images/s'
+pada bench kernels --batch 2 --repeats 1 --json
+expect_rc 0
+expect_no_err
+expect_keys name direction channels size ms gflops peak_gflops
+expect_out_has '"name": "conv3x3", "direction": "backward", "channels": 64'
+# shellcheck disable=SC2086
+printf '\n\n\n' | "$PADA_BINARY" bench eval $small --n-paths 1 --json --paced >"$work/out" 2>"$work/err"
+rc=$?
+command_line='pada bench eval --paced'
+expect_rc 0
+checks=$((checks + 1))
+[ "$(wc -l <"$work/out")" -eq 3 ] || complain 'not one line for every line'
+
+pada bench
+expect_rc 2
+expect_err 'step, eval or kernels'
+pada bench stp
+expect_rc 2
+expect_err 'step, eval or kernels'
+pada bench step --batch -1
+expect_rc 2
+expect_err '-1'
+pada bench step --backend cpux
+expect_rc 69
+expect_err 'did you mean cpu'
+pada bench step --paths "$work/nothing"
+expect_rc 66
+expect_err "$work/nothing"
+: >"$work/empty"
+pada bench step --paths "$work/empty"
+expect_rc 65
+expect_err 'no architectures'
+printf '[3,3,3,3,3,3]\n[3,3,3,3,3]\n' >"$work/short"
+pada bench step --paths "$work/short"
+expect_rc 65
+expect_err "$work/short:2:"
+head -c 600 /dev/zero | tr '\0' '[' >"$work/long"
+pada bench step --paths "$work/long"
+expect_rc 65
+expect_err '600 characters'
+finish
