@@ -18,55 +18,22 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* clang-format off: one line each */
+/* clang-format off */
 #if defined(__AVX512F__)
 #include <immintrin.h>
 #define VW 16
 typedef __m512 vec;
-INLINE vec vzero(void)
-{
-    return _mm512_setzero_ps();
-}
-INLINE vec vset(float x)
-{
-    return _mm512_set1_ps(x);
-}
-INLINE vec vload(const float *p)
-{
-    return _mm512_load_ps(p);
-}
-INLINE void vstore(float *p, vec a)
-{
-    _mm512_store_ps(p, a);
-}
-INLINE vec vadd(vec a, vec b)
-{
-    return _mm512_add_ps(a, b);
-}
-INLINE vec vsub(vec a, vec b)
-{
-    return _mm512_sub_ps(a, b);
-}
-INLINE vec vmul(vec a, vec b)
-{
-    return _mm512_mul_ps(a, b);
-}
-INLINE vec vfma(vec a, vec b, vec c)
-{
-    return _mm512_fmadd_ps(a, b, c);
-} /* a b + c */
-INLINE vec vfnma(vec a, vec b, vec c)
-{
-    return _mm512_fnmadd_ps(a, b, c);
-} /* c - a b */
-INLINE vec vmax(vec a, vec b)
-{
-    return _mm512_max_ps(a, b);
-}
-INLINE vec vmin(vec a, vec b)
-{
-    return _mm512_min_ps(a, b);
-}
+INLINE vec vzero(void) { return _mm512_setzero_ps(); }
+INLINE vec vset(float x) { return _mm512_set1_ps(x); }
+INLINE vec vload(const float *p) { return _mm512_load_ps(p); }
+INLINE void vstore(float *p, vec a) { _mm512_store_ps(p, a); }
+INLINE vec vadd(vec a, vec b) { return _mm512_add_ps(a, b); }
+INLINE vec vsub(vec a, vec b) { return _mm512_sub_ps(a, b); }
+INLINE vec vmul(vec a, vec b) { return _mm512_mul_ps(a, b); }
+INLINE vec vfma(vec a, vec b, vec c) { return _mm512_fmadd_ps(a, b, c); }   /* a b + c */
+INLINE vec vfnma(vec a, vec b, vec c) { return _mm512_fnmadd_ps(a, b, c); } /* c - a b */
+INLINE vec vmax(vec a, vec b) { return _mm512_max_ps(a, b); } /* b where one is NaN; so does vmin */
+INLINE vec vmin(vec a, vec b) { return _mm512_min_ps(a, b); }
 /* value where x > 0 (and x < limit), else 0 */
 INLINE vec vgate(vec x, vec value)
 {
@@ -80,54 +47,18 @@ INLINE vec vgate_below(vec x, vec limit, vec value)
 #include <immintrin.h>
 #define VW 8
 typedef __m256 vec;
-INLINE vec vzero(void)
-{
-    return _mm256_setzero_ps();
-}
-INLINE vec vset(float x)
-{
-    return _mm256_set1_ps(x);
-}
-INLINE vec vload(const float *p)
-{
-    return _mm256_load_ps(p);
-}
-INLINE void vstore(float *p, vec a)
-{
-    _mm256_store_ps(p, a);
-}
-INLINE vec vadd(vec a, vec b)
-{
-    return _mm256_add_ps(a, b);
-}
-INLINE vec vsub(vec a, vec b)
-{
-    return _mm256_sub_ps(a, b);
-}
-INLINE vec vmul(vec a, vec b)
-{
-    return _mm256_mul_ps(a, b);
-}
-INLINE vec vfma(vec a, vec b, vec c)
-{
-    return _mm256_fmadd_ps(a, b, c);
-}
-INLINE vec vfnma(vec a, vec b, vec c)
-{
-    return _mm256_fnmadd_ps(a, b, c);
-}
-INLINE vec vmax(vec a, vec b)
-{
-    return _mm256_max_ps(a, b);
-}
-INLINE vec vmin(vec a, vec b)
-{
-    return _mm256_min_ps(a, b);
-}
-INLINE vec vgate(vec x, vec value)
-{
-    return _mm256_and_ps(_mm256_cmp_ps(x, vzero(), _CMP_GT_OQ), value);
-}
+INLINE vec vzero(void) { return _mm256_setzero_ps(); }
+INLINE vec vset(float x) { return _mm256_set1_ps(x); }
+INLINE vec vload(const float *p) { return _mm256_load_ps(p); }
+INLINE void vstore(float *p, vec a) { _mm256_store_ps(p, a); }
+INLINE vec vadd(vec a, vec b) { return _mm256_add_ps(a, b); }
+INLINE vec vsub(vec a, vec b) { return _mm256_sub_ps(a, b); }
+INLINE vec vmul(vec a, vec b) { return _mm256_mul_ps(a, b); }
+INLINE vec vfma(vec a, vec b, vec c) { return _mm256_fmadd_ps(a, b, c); }
+INLINE vec vfnma(vec a, vec b, vec c) { return _mm256_fnmadd_ps(a, b, c); }
+INLINE vec vmax(vec a, vec b) { return _mm256_max_ps(a, b); }
+INLINE vec vmin(vec a, vec b) { return _mm256_min_ps(a, b); }
+INLINE vec vgate(vec x, vec value) { return _mm256_and_ps(_mm256_cmp_ps(x, vzero(), _CMP_GT_OQ), value); }
 INLINE vec vgate_below(vec x, vec limit, vec value)
 {
     return _mm256_and_ps(_mm256_cmp_ps(x, limit, _CMP_LT_OQ), vgate(x, value));
@@ -138,60 +69,22 @@ INLINE vec vgate_below(vec x, vec limit, vec value)
 typedef struct vec {
     float f[VW];
 } vec;
-#define VEC_EACH(expression)     \
-    vec r;                       \
-    for (int i = 0; i < VW; i++) \
-        r.f[i] = (expression);   \
+#define VEC_EACH(expression)                     \
+    vec r;                                       \
+    for (int i = 0; i < VW; i++) r.f[i] = (expression); \
     return r
-INLINE vec vzero(void)
-{
-    VEC_EACH(0.0f);
-}
-INLINE vec vset(float x)
-{
-    VEC_EACH(x);
-}
-INLINE vec vload(const float *p)
-{
-    VEC_EACH(p[i]);
-}
-INLINE void vstore(float *p, vec a)
-{
-    for (int i = 0; i < VW; i++)
-        p[i] = a.f[i];
-}
-INLINE vec vadd(vec a, vec b)
-{
-    VEC_EACH(a.f[i] + b.f[i]);
-}
-INLINE vec vsub(vec a, vec b)
-{
-    VEC_EACH(a.f[i] - b.f[i]);
-}
-INLINE vec vmul(vec a, vec b)
-{
-    VEC_EACH(a.f[i] * b.f[i]);
-}
-INLINE vec vfma(vec a, vec b, vec c)
-{
-    VEC_EACH(a.f[i] * b.f[i] + c.f[i]);
-}
-INLINE vec vfnma(vec a, vec b, vec c)
-{
-    VEC_EACH(c.f[i] - a.f[i] * b.f[i]);
-}
-INLINE vec vmax(vec a, vec b)
-{
-    VEC_EACH(a.f[i] > b.f[i] ? a.f[i] : b.f[i]);
-}
-INLINE vec vmin(vec a, vec b)
-{
-    VEC_EACH(a.f[i] < b.f[i] ? a.f[i] : b.f[i]);
-}
-INLINE vec vgate(vec x, vec value)
-{
-    VEC_EACH(x.f[i] > 0 ? value.f[i] : 0);
-}
+INLINE vec vzero(void) { VEC_EACH(0.0f); }
+INLINE vec vset(float x) { VEC_EACH(x); }
+INLINE vec vload(const float *p) { VEC_EACH(p[i]); }
+INLINE void vstore(float *p, vec a) { for (int i = 0; i < VW; i++) p[i] = a.f[i]; }
+INLINE vec vadd(vec a, vec b) { VEC_EACH(a.f[i] + b.f[i]); }
+INLINE vec vsub(vec a, vec b) { VEC_EACH(a.f[i] - b.f[i]); }
+INLINE vec vmul(vec a, vec b) { VEC_EACH(a.f[i] * b.f[i]); }
+INLINE vec vfma(vec a, vec b, vec c) { VEC_EACH(a.f[i] * b.f[i] + c.f[i]); }
+INLINE vec vfnma(vec a, vec b, vec c) { VEC_EACH(c.f[i] - a.f[i] * b.f[i]); }
+INLINE vec vmax(vec a, vec b) { VEC_EACH(a.f[i] > b.f[i] ? a.f[i] : b.f[i]); }
+INLINE vec vmin(vec a, vec b) { VEC_EACH(a.f[i] < b.f[i] ? a.f[i] : b.f[i]); }
+INLINE vec vgate(vec x, vec value) { VEC_EACH(x.f[i] > 0 ? value.f[i] : 0); }
 INLINE vec vgate_below(vec x, vec limit, vec value)
 {
     VEC_EACH(x.f[i] > 0 && x.f[i] < limit.f[i] ? value.f[i] : 0);
