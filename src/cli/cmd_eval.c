@@ -100,13 +100,16 @@ static pada_status bind(void *self, pada_options *options)
     return pada_options_bind(options, pada_engine_options, &v->engine_args);
 }
 
-/* Takes a size from the data set, unless a flag gave another one. */
-static pada_status size_from_data(int64_t *size, int found, const char *flag, const eval *v)
+/* Takes the number of classes from the data set, unless a flag gave another one. */
+static pada_status classes_from_data(eval *v)
 {
-    if (*size != 0 && *size != found)
-        return PADA_FAIL(PADA_EINVAL, "%s %" PRId64 " does not fit the data set %s, which has %d",
-                         flag, *size, v->data_name, found);
-    *size = found;
+    int64_t *classes = &v->space_args.classes;
+
+    if (*classes != 0 && *classes != v->data->n_classes)
+        return PADA_FAIL(PADA_EINVAL,
+                         "--classes %" PRId64 " does not fit the data set %s, which has %d",
+                         *classes, v->data_name, v->data->n_classes);
+    *classes = v->data->n_classes;
     return PADA_OK;
 }
 
@@ -114,8 +117,8 @@ static pada_status open_space(eval *v)
 {
     pada_space_args *args = &v->space_args;
 
-    PADA_TRY(size_from_data(&args->classes, v->data->n_classes, "--classes", v));
-    PADA_TRY(size_from_data(&args->image_size, v->data->shape.h, "--image-size", v));
+    args->image_size = v->data->shape.h; /* a size that was given went into the open */
+    PADA_TRY(classes_from_data(v));
     return pada_space_from_args(&v->space, args);
 }
 
@@ -169,7 +172,10 @@ static pada_status prepare(eval *v, const pada_options *options)
     if (engine.backend->plans_only)
         return PADA_FAIL(PADA_EINVAL, "--backend: %s computes nothing; it is for `pada bench`",
                          engine.backend->name);
-    PADA_TRY(pada_dataset_open(&v->data, v->data_name, PADA_SPLIT_BIT(v->split)));
+    PADA_TRY(pada_dataset_open(&v->data,
+                               &(pada_dataset_desc){.where = v->data_name,
+                                                    .splits = PADA_SPLIT_BIT(v->split),
+                                                    .image_size = (int)v->space_args.image_size}));
     PADA_TRY(open_space(v));
     PADA_TRY(read_paths(v, options));
     images.data = v->data;

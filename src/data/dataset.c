@@ -63,18 +63,36 @@ static void fill_levels(pada_dataset *ds)
                 ((float)byte / 255.0f - (float)ds->mean[c]) / (float)ds->deviation[c];
 }
 
-pada_status pada_dataset_open(pada_dataset **out, const char *where, unsigned splits)
+static pada_status open_with(pada_dataset **out, const pada_dataset_ops *ops,
+                             const pada_dataset_desc *desc)
 {
-    PADA_ASSERT(splits > 0 && splits <= PADA_SPLITS_ALL);
+    PADA_TRY(ops->open(out, desc));
+    pada_dataset *ds = *out;
+    PADA_ASSERT(ds->shape.h == ds->shape.w);
+    ds->ops = ops;
+    ds->pad = ds->shape.h / 8;
+    fill_levels(ds);
+    if (desc->image_size == 0 || desc->image_size == ds->shape.h) return PADA_OK;
+    const pada_status st =
+        PADA_FAIL(PADA_EINVAL, "image size %d does not fit the data set %s, which has %d",
+                  desc->image_size, desc->where, ds->shape.h);
+    pada_dataset_close(ds);
     *out = NULL;
-    for (int i = 0; i < N_DATASETS; i++) {
-        if (!registry[i]->recognises(where)) continue;
-        PADA_TRY(registry[i]->open(out, where, splits));
-        (*out)->ops = registry[i];
-        fill_levels(*out);
-        return PADA_OK;
-    }
-    return fail_unknown(where);
+    return st;
+}
+
+pada_status pada_dataset_open(pada_dataset **out, const pada_dataset_desc *desc)
+{
+    pada_dataset_desc resolved = *desc;
+
+    PADA_ASSERT(desc->where && desc->splits <= PADA_SPLITS_ALL);
+    *out = NULL;
+    if (desc->image_size < 0)
+        return PADA_FAIL(PADA_EINVAL, "image size %d is not positive", desc->image_size);
+    if (resolved.splits == 0) resolved.splits = PADA_SPLITS_ALL;
+    for (int i = 0; i < N_DATASETS; i++)
+        if (registry[i]->recognises(desc->where)) return open_with(out, registry[i], &resolved);
+    return fail_unknown(desc->where);
 }
 
 void pada_dataset_close(pada_dataset *ds)

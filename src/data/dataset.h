@@ -25,15 +25,25 @@ typedef enum pada_split { PADA_SPLIT_TRAIN, PADA_SPLIT_TEST } pada_split;
 
 typedef struct pada_dataset pada_dataset;
 
+/* What to open. Zero means the default, but for `where`. */
+typedef struct pada_dataset_desc {
+    const char *where; /* a name (`builtin`) or a folder; borrowed for the call */
+    unsigned splits;   /* PADA_SPLIT_BITs; 0: all. Only these are opened and checked */
+    int image_size;    /* rows and columns of an image; 0: the data set's own */
+} pada_dataset_desc;
+#define PADA_SPLIT_BIT(split) (1u << (split))
+#define PADA_SPLITS_ALL       ((1u << PADA_N_SPLITS) - 1)
+
 typedef struct pada_dataset_ops {
     const char *name;    /* as in datasets.def */
     const char *summary; /* one line for `pada info` */
     const char *wanted;  /* what a user gives to get it, for messages: "a folder with ..." */
     /* Whether `where`, as the user gave it, is for this data set. */
     bool (*recognises)(const char *where);
-    /* Opens the splits whose bit is set. Fills in the struct but for `ops` and `levels`. On failure
-     * *out is NULL. */
-    pada_status (*open)(pada_dataset **out, const char *where, unsigned splits);
+    /* Opens what is described; `splits` is not 0. Fills in the struct but for `ops`, `pad` and
+     * `levels`. A data set with images of one size leaves image_size alone. On failure *out is
+     * NULL. */
+    pada_status (*open)(pada_dataset **out, const pada_dataset_desc *desc);
     void (*close)(pada_dataset *ds); /* never NULL */
     /* Image i, borrowed: [3, h, w]. 0 <= i < n_images[split]. */
     const uint8_t *(*image)(const pada_dataset *ds, pada_split split, int i);
@@ -45,20 +55,21 @@ struct pada_dataset {
     const pada_dataset_ops *ops;
     const char *name; /* for people: "CIFAR-10" */
     int n_classes;
-    pada_shape shape;            /* of an image */
+    pada_shape shape;            /* of an image, a square */
     int n_images[PADA_N_SPLITS]; /* 0 for a split that was not opened */
     /* Of the channels, after division by 255. */
     double mean[PADA_IMAGE_CHANNELS], deviation[PADA_IMAGE_CHANNELS];
     /* (byte / 255 - mean) / deviation for every byte; levels[c][0] is black. */
     float levels[PADA_IMAGE_CHANNELS][256];
+    /* How training images are augmented (augment.h). */
+    int pad;         /* black pixels added on each side: an eighth of the image */
+    bool flip_first; /* flips, then crops; else the other way round */
 };
 
-/* Opens a data set by its name (`builtin`) or folder. Only the splits asked for (PADA_SPLIT_BIT, or
- * PADA_SPLITS_ALL) are opened and checked. A missing folder or file is PADA_ENOENT; a folder that
- * is no known data set, a file of the wrong size and a label out of range are PADA_EDATA. */
-#define PADA_SPLIT_BIT(split) (1u << (split))
-#define PADA_SPLITS_ALL       ((1u << PADA_N_SPLITS) - 1)
-pada_status pada_dataset_open(pada_dataset **out, const char *where, unsigned splits);
+/* Opens a data set. A missing folder or file is PADA_ENOENT; a folder that is no known data set, a
+ * file of the wrong size and a label out of range are PADA_EDATA; an image size that the data set
+ * does not have is PADA_EINVAL. */
+pada_status pada_dataset_open(pada_dataset **out, const pada_dataset_desc *desc);
 void pada_dataset_close(pada_dataset *ds); /* NULL is fine */
 
 /* Images first .. first + n - 1 of a split, divided by 255 and normalised, not augmented: images

@@ -228,11 +228,10 @@ static pada_status draw_split(builtin *b, pada_split split)
     return PADA_OK;
 }
 
-static pada_status open_builtin(pada_dataset **out, const char *where, unsigned splits)
+static pada_status open_builtin(pada_dataset **out, const pada_dataset_desc *desc)
 {
     void *memory;
 
-    (void)where;
     *out = NULL;
     PADA_TRY(pada_calloc(&memory, 1, sizeof(builtin)));
     builtin *b = memory;
@@ -243,7 +242,7 @@ static pada_status open_builtin(pada_dataset **out, const char *where, unsigned 
                        .mean = {0.5046, 0.5037, 0.4927}, /* measured; the test measures again */
                        .deviation = {0.2091, 0.2090, 0.2084}};
     for (int split = 0; split < PADA_N_SPLITS; split++) {
-        if (!(splits & PADA_SPLIT_BIT(split))) continue;
+        if (!(desc->splits & PADA_SPLIT_BIT(split))) continue;
         const pada_status st = draw_split(b, (pada_split)split);
         if (st != PADA_OK) {
             close_builtin(&b->base);

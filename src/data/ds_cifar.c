@@ -156,13 +156,13 @@ static pada_status find_version(const version **out, const char *folder)
     return PADA_OK;
 }
 
-static pada_status open_cifar(pada_dataset **out, const char *where, unsigned splits)
+static pada_status open_cifar(pada_dataset **out, const pada_dataset_desc *desc)
 {
     const version *v;
     void *memory;
 
     *out = NULL;
-    PADA_TRY(find_version(&v, where));
+    PADA_TRY(find_version(&v, desc->where));
     PADA_TRY(pada_calloc(&memory, 1, sizeof(cifar)));
     cifar *c = memory;
     c->version = v;
@@ -173,8 +173,8 @@ static pada_status open_cifar(pada_dataset **out, const char *where, unsigned sp
         c->base.deviation[k] = v->deviation[k];
     }
     for (int split = 0; split < PADA_N_SPLITS; split++) {
-        if (!(splits & PADA_SPLIT_BIT(split))) continue;
-        const pada_status st = open_split(c, (pada_split)split, where);
+        if (!(desc->splits & PADA_SPLIT_BIT(split))) continue;
+        const pada_status st = open_split(c, (pada_split)split, desc->where);
         if (st != PADA_OK) {
             close_cifar(&c->base);
             return st;

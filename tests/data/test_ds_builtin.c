@@ -10,11 +10,13 @@
 #define N_CLASSES   10
 #define IMAGE_BYTES 3072
 
+static const pada_dataset_desc all_images = {.where = "builtin"};
+
 static pada_dataset *open_all(void)
 {
     pada_dataset *ds;
 
-    assert_ok(pada_dataset_open(&ds, "builtin", PADA_SPLITS_ALL));
+    assert_ok(pada_dataset_open(&ds, &all_images));
     return ds;
 }
 
@@ -62,10 +64,12 @@ static void test_golden(void **state)
 /* One split alone has the same images. */
 static void test_one_split(void **state)
 {
+    const pada_dataset_desc test_images = {.where = "builtin",
+                                           .splits = PADA_SPLIT_BIT(PADA_SPLIT_TEST)};
     pada_dataset *all = open_all(), *test;
 
     (void)state;
-    assert_ok(pada_dataset_open(&test, "builtin", PADA_SPLIT_BIT(PADA_SPLIT_TEST)));
+    assert_ok(pada_dataset_open(&test, &test_images));
     assert_int_equal(test->n_images[PADA_SPLIT_TRAIN], 0);
     assert_int_equal(hash_split(test, PADA_SPLIT_TEST), hash_split(all, PADA_SPLIT_TEST));
     pada_dataset_close(test);
@@ -166,7 +170,28 @@ static void test_oom(void **state)
     pada_dataset *ds = NULL;
 
     (void)state;
-    assert_survives_oom(pada_dataset_open(&ds, "builtin", PADA_SPLITS_ALL), pada_dataset_close(ds));
+    assert_survives_oom(pada_dataset_open(&ds, &all_images), pada_dataset_close(ds));
+}
+
+/* The size may be named, but it is what it is. */
+static void test_image_size(void **state)
+{
+    const int64_t live = pada_mem_live();
+    pada_dataset_desc desc = {.where = "builtin", .image_size = 32};
+    pada_dataset *ds;
+
+    (void)state;
+    assert_ok(pada_dataset_open(&ds, &desc));
+    assert_int_equal(ds->pad, 4);
+    assert_false(ds->flip_first);
+    pada_dataset_close(ds);
+    desc.image_size = 16;
+    assert_fails(pada_dataset_open(&ds, &desc), PADA_EINVAL,
+                 "image size 16 does not fit the data set builtin, which has 32");
+    assert_null(ds);
+    desc.image_size = -1;
+    assert_fails(pada_dataset_open(&ds, &desc), PADA_EINVAL, "image size -1 is not positive");
+    assert_int_equal(pada_mem_live(), live);
 }
 
 static void test_registry(void **state)
@@ -180,11 +205,11 @@ static void test_registry(void **state)
     assert_string_equal(pada_split_name(PADA_SPLIT_TRAIN), "train");
     assert_string_equal(pada_split_name(PADA_SPLIT_TEST), "test");
     pada_dataset_close(NULL);
-    assert_fails(pada_dataset_open(&ds, "bulitin", PADA_SPLITS_ALL), PADA_ENOENT,
+    assert_fails(pada_dataset_open(&ds, &(pada_dataset_desc){.where = "bulitin"}), PADA_ENOENT,
                  "bulitin: no such folder; did you mean 'builtin'?");
     assert_null(ds);
-    assert_fails(pada_dataset_open(&ds, "/no/such/folder", PADA_SPLITS_ALL), PADA_ENOENT,
-                 "/no/such/folder: no such folder");
+    assert_fails(pada_dataset_open(&ds, &(pada_dataset_desc){.where = "/no/such/folder"}),
+                 PADA_ENOENT, "/no/such/folder: no such folder");
 }
 
 int main(void)
@@ -194,6 +219,7 @@ int main(void)
         cmocka_unit_test(test_one_split),  cmocka_unit_test(test_all_different),
         cmocka_unit_test(test_normalised), cmocka_unit_test(test_colour_is_a_weak_clue),
         cmocka_unit_test(test_oom),        cmocka_unit_test(test_registry),
+        cmocka_unit_test(test_image_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

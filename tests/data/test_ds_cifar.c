@@ -56,6 +56,15 @@ static void set_byte(const char *name, long at, int value)
     assert_int_equal(fclose(f), 0);
 }
 
+/* What to open: these splits (0: all) of the scratch folder. */
+static const pada_dataset_desc *folder(unsigned splits)
+{
+    static pada_dataset_desc desc;
+
+    desc = (pada_dataset_desc){.where = scratch_dir, .splits = splits};
+    return &desc;
+}
+
 /* Opening fails with this status, and a message that is file or folder followed by `message`. */
 static void assert_refused(unsigned splits, pada_status status, const char *name,
                            const char *message)
@@ -64,7 +73,7 @@ static void assert_refused(unsigned splits, pada_status status, const char *name
     pada_dataset *ds;
     char full[2048];
 
-    assert_int_equal(pada_dataset_open(&ds, scratch_dir, splits), status);
+    assert_int_equal(pada_dataset_open(&ds, folder(splits)), status);
     assert_null(ds);
     snprintf(full, sizeof full, "%s%s%s%s", scratch_dir, *name ? "/" : "", name, message);
     assert_string_equal(pada_message(), full);
@@ -80,7 +89,7 @@ static void test_cifar10(void **state)
 
     (void)state;
     write_cifar10();
-    assert_ok(pada_dataset_open(&ds, scratch_dir, PADA_SPLITS_ALL));
+    assert_ok(pada_dataset_open(&ds, folder(0)));
     assert_string_equal(ds->name, "CIFAR-10");
     assert_int_equal(ds->n_classes, 10);
     assert_true(pada_shape_equal(ds->shape, (pada_shape){3, 32, 32}));
@@ -108,7 +117,7 @@ static void test_cifar100(void **state)
 
     (void)state;
     write_cifar100();
-    assert_ok(pada_dataset_open(&ds, scratch_dir, PADA_SPLITS_ALL));
+    assert_ok(pada_dataset_open(&ds, folder(0)));
     assert_string_equal(ds->name, "CIFAR-100");
     assert_int_equal(ds->n_classes, 100);
     assert_int_equal(ds->n_images[PADA_SPLIT_TRAIN], 4);
@@ -128,7 +137,7 @@ static void test_fill(void **state)
 
     (void)state;
     write_cifar10();
-    assert_ok(pada_dataset_open(&ds, scratch_dir, PADA_SPLITS_ALL));
+    assert_ok(pada_dataset_open(&ds, folder(0)));
     pada_dataset_fill(ds, PADA_SPLIT_TRAIN, 1, 4, images, labels);
     for (int n = 0; n < 4; n++) {
         const int file = n == 0 ? 0 : 1, i = n == 0 ? 1 : n - 1;
@@ -151,7 +160,7 @@ static void test_missing_files(void **state)
     unlink(scratch_path("data_batch_3.bin"));
     assert_refused(PADA_SPLITS_ALL, PADA_ENOENT, "data_batch_3.bin", ": No such file or directory");
     /* Who only wants the test images does not need the others. */
-    assert_ok(pada_dataset_open(&ds, scratch_dir, PADA_SPLIT_BIT(PADA_SPLIT_TEST)));
+    assert_ok(pada_dataset_open(&ds, folder(PADA_SPLIT_BIT(PADA_SPLIT_TEST))));
     assert_int_equal(ds->n_images[PADA_SPLIT_TRAIN], 0);
     assert_int_equal(ds->n_images[PADA_SPLIT_TEST], 7);
     pada_dataset_close(ds);
@@ -164,6 +173,7 @@ static void test_missing_files(void **state)
 
 static void test_not_a_data_set(void **state)
 {
+    const pada_dataset_desc notes = {.where = scratch_path("notes.txt")};
     pada_dataset *ds;
     char message[2048];
 
@@ -173,8 +183,7 @@ static void test_not_a_data_set(void **state)
                    ": no data set in this folder; looked for: the word builtin; a folder with "
                    "data_batch_1.bin to data_batch_5.bin and test_batch.bin (CIFAR-10), or with "
                    "train.bin and test.bin (CIFAR-100)");
-    assert_int_equal(pada_dataset_open(&ds, scratch_path("notes.txt"), PADA_SPLITS_ALL),
-                     PADA_EDATA);
+    assert_int_equal(pada_dataset_open(&ds, &notes), PADA_EDATA);
     snprintf(message, sizeof message, "%s: a file, not a data set", scratch_path("notes.txt"));
     assert_memory_equal(pada_message(), message, strlen(message));
     assert_null(ds);
@@ -240,8 +249,7 @@ static void test_oom(void **state)
 
     (void)state;
     write_cifar10();
-    assert_survives_oom(pada_dataset_open(&ds, scratch_dir, PADA_SPLITS_ALL),
-                        pada_dataset_close(ds));
+    assert_survives_oom(pada_dataset_open(&ds, folder(0)), pada_dataset_close(ds));
 }
 
 int main(void)

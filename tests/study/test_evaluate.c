@@ -43,7 +43,9 @@ static int setup(void **state)
 {
     static fixture f;
 
-    assert_ok(pada_dataset_open(&f.data, "builtin", PADA_SPLIT_BIT(PADA_SPLIT_TEST)));
+    assert_ok(pada_dataset_open(
+        &f.data,
+        &(pada_dataset_desc){.where = "builtin", .splits = PADA_SPLIT_BIT(PADA_SPLIT_TEST)}));
     init_space(&f.space, N_CLASSES, 32);
     f.engine = make_engine(&f.space, 16);
     *state = &f;
