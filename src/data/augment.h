@@ -1,0 +1,47 @@
+/* augment.h - training images: randomly cropped from a black border, randomly mirrored, normalised.
+ *
+ * The random numbers of an image come from the stream
+ *
+ *   (seed, "augment", epoch << 32 | position)
+ *
+ * where `position` is the place of the draw in its epoch: an image drawn twice gets two
+ * augmentations, and any draw can be made without those before it. In this order:
+ *
+ *   1. row      pada_rng_below(2 * pad + 1)
+ *   2. column   pada_rng_below(2 * pad + 1)
+ *   3. flip     pada_rng_u32() >> 31
+ *
+ * Every backend that augments draws the same numbers. */
+#ifndef PADA_DATA_AUGMENT_H
+#define PADA_DATA_AUGMENT_H
+
+#include "data/dataset.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What happens to one image: the crop starts at (row, column) of the image with `pad` black pixels
+ * on each side, so that (pad, pad) is the image itself. */
+typedef struct pada_augmentation {
+    int row, column; /* 0 .. 2 * pad */
+    bool flip;       /* left and right exchanged */
+} pada_augmentation;
+
+/* The augmentation of the image at this position of an epoch; both are >= 0 (asserted). */
+pada_augmentation pada_augment_draw(const pada_dataset *ds, uint64_t seed, int epoch, int position);
+
+/* Image i of a split, augmented, divided by 255 and normalised: out [3, h, w]. The border is black
+ * before the normalisation, levels[c][0] after it. */
+void pada_augment_image(const pada_dataset *ds, pada_split split, int i, pada_augmentation how,
+                        float *out);
+
+/* The n draws of an epoch that start at position `first`, images indices[0..n-1] of the split:
+ * images [n, 3, h, w], labels [n]. */
+void pada_augment_batch(const pada_dataset *ds, pada_split split, const int32_t *indices, int n,
+                        uint64_t seed, int epoch, int first, float *images, int32_t *labels);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
