@@ -1,0 +1,52 @@
+/* loader.h - the batches of an epoch, made ahead of time by a thread.
+ *
+ * Who trains decides the order of the images (sampler); the loader turns it into batches of
+ * normalised, augmented images and keeps a few of them ready. What a batch holds depends on the
+ * description, the epoch, the order and the position only, never on timing. */
+#ifndef PADA_DATA_LOADER_H
+#define PADA_DATA_LOADER_H
+
+#include "data/batch.h"
+#include "data/dataset.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct pada_loader pada_loader;
+
+typedef struct pada_loader_desc {
+    const pada_dataset *data; /* borrowed; outlives the loader */
+    pada_split split;
+    int batch_size;
+    uint64_t seed; /* of the augmentation */
+    bool augment;  /* as augment.h; else the images are normalised only */
+} pada_loader_desc;
+
+/* Consecutive draws of an epoch. Pointers are borrowed until the next call for the loader. */
+typedef struct pada_draws {
+    pada_batch batch;
+    const int32_t *indices; /* [n] numbers of the images in the split */
+    int first;              /* position of the first one in the epoch */
+} pada_draws;
+
+/* Allocates all buffers and starts the thread. A batch size that is not positive or larger than the
+ * split, and a split without images, are PADA_EINVAL. */
+pada_status pada_loader_create(pada_loader **out, const pada_loader_desc *desc);
+void pada_loader_destroy(pada_loader *loader); /* at any time; NULL is fine */
+
+/* Starts an epoch: images order[first..n-1] in batches, of which the last may be smaller. What is
+ * left of an epoch before it is dropped. `first` is a multiple of the batch size (an epoch that
+ * goes on after an interruption) and at most n rounded up to one; else PADA_EINVAL, as is n < 1.
+ * `order` is borrowed until the epoch has been read to its end, the next begin or destroy; its
+ * values are numbers of images (asserted). */
+pada_status pada_loader_begin(pada_loader *loader, int epoch, const int32_t *order, int n,
+                              int first);
+
+/* The next batch of the epoch; batch.n == 0 after the last one, and before the first begin. */
+void pada_loader_next(pada_loader *loader, pada_draws *draws);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
