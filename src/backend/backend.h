@@ -172,6 +172,10 @@ typedef struct pada_backend {
     void (*copy)(pada_device *device, void *to, const void *from, const pada_range *ranges, int n);
     void (*axpy)(pada_device *device, void *y, double a, const void *x, const pada_range *ranges,
                  int n);
+    /* Running mean and sum of squared deviations (Welford): x is the counts[k]-th sample of range
+     * k; mean and spread start as zeros. */
+    void (*welford)(pada_device *device, void *mean, void *spread, const void *x,
+                    const pada_range *ranges, const int64_t *counts, int n);
 } pada_backend;
 
 /* Finds a backend by name ("auto": the fastest one here); an unknown one offers the nearest name.

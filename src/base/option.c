@@ -283,6 +283,19 @@ pada_status pada_options_load(pada_options *options, const char *path)
     return pada__yaml_read(path, load_pair, &(load_context){options, path});
 }
 
+const char *pada_options_peek(int argc, const char *const *argv, const char *name)
+{
+    const size_t n = strlen(name);
+    const char *value = NULL;
+
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strncmp(argv[i], "--", 2) != 0 || strncmp(argv[i] + 2, name, n) != 0) continue;
+        if (argv[i][n + 2] == '=') value = argv[i] + n + 3;
+        if (argv[i][n + 2] == '\0' && i + 1 < argc) value = argv[i + 1];
+    }
+    return value;
+}
+
 int pada_options_n_words(const pada_options *options)
 {
     return options->n_words;
@@ -358,7 +371,7 @@ void pada_options_dump(const pada_options *options, pada_text *out)
 {
     for (int i = 0; i < options->n_entries; i++) {
         const entry *e = &options->entries[i];
-        if (!pada__opt_can_be_given(e->opt, e->field)) continue;
+        if (e->opt->session || !pada__opt_can_be_given(e->opt, e->field)) continue;
         pada_text_add(out, "%s: ", e->opt->name);
         pada__opt_write(e->opt, e->field, out);
         pada_text_add(out, "\n");

@@ -42,6 +42,7 @@ typedef struct pada_opt {
     const char *choices;       /* CHOICE: "a|b|c" */
     const char *meta;          /* what stands for the value in help, e.g. "DIR" */
     const char *help;          /* one line */
+    bool session; /* no part of a run: left out of the dump, free to differ when it goes on */
 } pada_opt;
 
 /* A set of tables bound to structs, and the words that are not flags. */
@@ -64,6 +65,10 @@ pada_status pada_options_parse(pada_options *options, int argc, const char *cons
  * nothing. */
 pada_status pada_options_load(pada_options *options, const char *path);
 
+/* The value that the last flag --name gives, before any table is bound; NULL: there is none. For
+ * commands whose tables depend on it. */
+const char *pada_options_peek(int argc, const char *const *argv, const char *name);
+
 int pada_options_n_words(const pada_options *options);
 const char *pada_options_word(const pada_options *options, int i);
 /* Whether a value came from a flag or a file rather than from the default. */
@@ -73,8 +78,8 @@ bool pada_options_given(const pada_options *options, const char *name);
  * help are hidden. */
 void pada_options_help(const pada_options *options, pada_text *out);
 /* Appends the resolved configuration (the values in the structs now) as YAML, names in table order.
- * Loading it gives the same values. Options that hold no value a user could give (a NULL string, a
- * zero below the minimum) are left out. */
+ * Loading it gives the same values. Session options, and those that hold no value a user could
+ * give (a NULL string, a zero below the minimum), are left out. */
 void pada_options_dump(const pada_options *options, pada_text *out);
 
 #ifdef __cplusplus

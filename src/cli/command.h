@@ -10,6 +10,9 @@ typedef struct pada_command {
     const char *summary;  /* one line */
     const char *usage;    /* e.g. "pada arch STRING [options]" */
     const char *examples; /* one call per line, or NULL */
+    /* Looks at the words before any option is bound, for commands whose options depend on them; NULL:
+     * need not. */
+    pada_status (*prepare)(void *self, int argc, const char *const *argv);
     /* Binds the command's options. `self` is zeroed memory of state_bytes, alive until the command
      * ends. */
     size_t state_bytes;

@@ -15,7 +15,8 @@ const pada_opt pada_engine_options[] = {
      .min = 0,
      .max = 1024,
      .meta = "N",
-     .help = "threads; 0: OMP_NUM_THREADS, or one per CPU"},
+     .help = "threads; 0: OMP_NUM_THREADS, or one per CPU",
+     .session = true},
     {.name = NULL},
 };
 

@@ -19,11 +19,13 @@ static const pada_opt common_options[] = {
      .type = PADA_OPT_STRING,
      .offset = offsetof(common, config),
      .meta = "FILE.yaml",
-     .help = "take options from a file; flags override it"},
+     .help = "take options from a file; flags override it",
+     .session = true},
     {.name = "help",
      .type = PADA_OPT_BOOL,
      .offset = offsetof(common, help),
-     .help = "show this text"},
+     .help = "show this text",
+     .session = true},
     {.name = NULL},
 };
 
@@ -82,6 +84,7 @@ static pada_status run_command(const pada_command *command, int argc, const char
 
     PADA_TRY(pada_calloc(&self, 1, command->state_bytes));
     if ((st = pada_options_create(&options)) != PADA_OK) goto out;
+    if (command->prepare && (st = command->prepare(self, argc, argv)) != PADA_OK) goto out;
     if ((st = command->bind(self, options)) != PADA_OK) goto out;
     if ((st = pada_options_bind(options, common_options, &shared)) != PADA_OK) goto out;
     if ((st = pada_options_parse(options, argc, argv)) != PADA_OK) goto out;

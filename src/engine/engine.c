@@ -150,6 +150,8 @@ void pada_engine_destroy(pada_engine *e)
     pada_free(e->moved);
     pada_free(e->sums);
     pada_free(e->staging);
+    pada__log_free(e);
+    pada__variance_free(e);
     if (e->device) e->backend->close(e->device);
     pada_free(e);
 }
@@ -189,6 +191,20 @@ static pada_status check_batch(const pada_engine *e, const pada_batch *batch)
     return PADA_OK;
 }
 
+pada_status pada_engine_check_data(const pada_engine *e, const pada_dataset *data)
+{
+    const pada_space_config *net = &e->space.config;
+
+    if (net->classes != data->n_classes)
+        return PADA_FAIL(PADA_EINVAL, "the network has %d classes, %s has %d", net->classes,
+                         data->name, data->n_classes);
+    if (net->image_size != data->shape.h || net->image_size != data->shape.w)
+        return PADA_FAIL(PADA_EINVAL, "the network reads images of %dx%d, those of %s are %dx%d",
+                         net->image_size, net->image_size, data->name, data->shape.h,
+                         data->shape.w);
+    return PADA_OK;
+}
+
 static void mark_active(pada_engine *e, const pada_path *path)
 {
     const pada_space_ops *ops = e->space.ops;
@@ -220,8 +236,10 @@ pada_status pada_engine_forward(pada_engine *e, const pada_path *path, const pad
     };
     e->last_mode = mode;
     e->last_n = batch->n;
+    e->last_path = *path;
     if (mode == PADA_TRAIN) mark_active(e, path);
     e->backend->run(e->device, program, &e->bindings, 0, program->n_forward);
+    if (mode == PADA_TRAIN) pada__log_pass(e);
     return PADA_OK;
 }
 
@@ -257,10 +275,13 @@ pada_status pada_engine_step(pada_engine *e, const pada_sgd *sgd, pada_step_stat
     const int n_active = list_ranges(e, false, e->active);
     const int n_moved = list_ranges(e, sgd->mode == PADA_SGD_DENSE, e->moved);
 
-    return pada_sgd_run(sgd, e->backend, e->device,
-                        &(pada_sgd_buffers){e->weights, e->grads, e->velocity},
-                        &(pada_sgd_ranges){e->active, e->moved, n_active, n_moved, e->sums},
-                        &stats->grad_norm, &stats->clip_factor);
+    pada__variance_add(e, n_active);
+    PADA_TRY(pada_sgd_run(sgd, e->backend, e->device,
+                          &(pada_sgd_buffers){e->weights, e->grads, e->velocity},
+                          &(pada_sgd_ranges){e->active, e->moved, n_active, n_moved, e->sums},
+                          &stats->grad_norm, &stats->clip_factor));
+    pada__log_step(e, stats);
+    return PADA_OK;
 }
 
 double pada_engine_grad_norm(pada_engine *e, int site, int choice)

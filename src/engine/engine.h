@@ -13,8 +13,10 @@
 
 #include "backend/backend.h"
 #include "data/batch.h"
+#include "data/dataset.h"
 #include "optim/sgd.h"
 #include "space/space.h"
+#include "tensor/state.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,13 +59,16 @@ int64_t pada_engine_memory_bytes(const pada_engine *e);
  * zero. */
 pada_status pada_engine_init_weights(pada_engine *e, uint64_t seed);
 /* Weights from or to a safetensors file, by parameter name. Every parameter must be there with its
- * shape, as finite F32 or F64 numbers; further tensors are an error. On failure the weights are
+ * shape, as finite F32 or F64 numbers; further tensors are an error, but for those of checkpoints
+ * (tensor/state.h), which are ignored. On failure the weights are
  * unchanged. */
 pada_status pada_engine_load_weights(pada_engine *e, const char *path);
 pada_status pada_engine_save_weights(const pada_engine *e, const char *path);
 /* of the float32 bytes, in buffer order */
 uint64_t pada_engine_weights_hash(const pada_engine *e);
 
+/* PADA_EINVAL if the network has other classes or reads images of another size. */
+pada_status pada_engine_check_data(const pada_engine *e, const pada_dataset *data);
 /* Runs a path on a batch. Images have the space's size; labels out of range are PADA_EDATA. */
 pada_status pada_engine_forward(pada_engine *e, const pada_path *path, const pada_batch *batch,
                                 pada_mode mode);
@@ -87,6 +92,46 @@ void pada_engine_write_weight(pada_engine *e, int param, const double *from);
 
 /* L2 norms of the gradients of (site, choice), 0 where the last paths did not use it. */
 double pada_engine_grad_norm(pada_engine *e, int site, int choice);
+
+/* ---- the log of an epoch ----
+ *
+ * What the training passes and steps since pada_engine_log_begin left behind. Strategies and
+ * metrics read it when an epoch is over, so that a device need not be waited for at every step. */
+typedef struct pada_log {
+    int n_images, n_steps, n_sites;
+    const double *losses, *norms;            /* [n_images] of the training passes, in order */
+    const int32_t *ranks;                    /* [n_images] 0: the label has the highest score */
+    const pada_path *paths;                  /* [n_steps] the last path of the step */
+    const double *grad_norms, *clip_factors; /* [n_steps] */
+    /* [n_steps, n_sites] L2 norms of the gradients at each site, before clipping; 0 where the
+     * choice has no parameters */
+    const double *site_norms;
+} pada_log;
+
+/* Empties the log and makes room for so many steps and images; more are an assert. Without a call
+ * nothing is logged. */
+pada_status pada_engine_log_begin(pada_engine *e, int n_steps, int n_images);
+void pada_engine_log_read(const pada_engine *e, pada_log *log); /* borrowed until the next step */
+
+/* ---- the variance of gradients ----
+ *
+ * Of every scalar parameter over the steps in which its choice was sampled (Welford, before
+ * clipping), averaged over the parameters that were sampled at all. */
+typedef struct pada_variance {
+    double candidates; /* parameters that belong to choices; NaN: none was sampled */
+    double all;
+} pada_variance;
+
+/* Starts anew; from here on every step is recorded. Costs two more parameter buffers. */
+pada_status pada_engine_variance_begin(pada_engine *e);
+void pada_engine_variance_read(const pada_engine *e, pada_variance *variance);
+
+/* ---- checkpoints ---- */
+
+/* Everything that later steps depend on: weights (by parameter name), momentum, which parameters
+ * have been sampled, the log and the variance as far as they were begun. Between steps only. Loading
+ * needs an engine of the same space on a backend with the same element type. */
+void pada_engine_visit(pada_engine *e, pada_state *state);
 
 /* Weights, momentum and which parameters have been sampled, to and from a second set of buffers,
  * made by the first snapshot. */

@@ -15,6 +15,23 @@ typedef struct param_group {
     bool saved;       /* `sampled` at the time of the snapshot */
 } param_group;
 
+/* The log of an epoch: pada_log with its room. */
+typedef struct engine_log {
+    int n_images, n_steps, cap_images, cap_steps;
+    double *losses, *norms; /* [cap_images] */
+    int32_t *ranks;
+    pada_path *paths; /* [cap_steps] */
+    double *grad_norms, *clip_factors;
+    double *site_norms; /* [cap_steps, n_sites] */
+} engine_log;
+
+/* Running moments of the gradients; the two buffers are NULL until variance_begin. */
+typedef struct engine_variance {
+    void *mean, *spread;   /* with the map of the parameters */
+    int64_t *counts;       /* [n_groups] steps in which the group had a gradient */
+    int64_t *range_counts; /* room for n_groups: of the active ones, in order */
+} engine_variance;
+
 struct pada_engine {
     pada_space space;
     const pada_backend *backend;
@@ -39,7 +56,20 @@ struct pada_engine {
     /* The last forward pass. */
     pada_mode last_mode;
     int last_n;
+    pada_path last_path;
     pada_bindings bindings;
+    engine_log log;
+    engine_variance variance;
 };
+
+/* engine_log.c: called after every training pass, and after every step with the squared norms of
+ * the active groups in e->sums. */
+void pada__log_pass(pada_engine *e);
+void pada__log_step(pada_engine *e, const pada_step_stats *stats);
+void pada__log_free(pada_engine *e);
+
+/* engine_variance.c: called before every step; n_active ranges are in e->active. */
+void pada__variance_add(pada_engine *e, int n_active);
+void pada__variance_free(pada_engine *e);
 
 #endif

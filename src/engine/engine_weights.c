@@ -96,6 +96,7 @@ static pada_status load_tensors(pada_engine *e, const char *path, const pada_saf
     }
     for (int i = 0; i < pada_safetensors_count(st); i++) {
         const char *name = pada_safetensors_get(st, i)->name;
+        if (strncmp(name, PADA_STATE_PREFIX, strlen(PADA_STATE_PREFIX)) == 0) continue;
         if (pada_params_find(e->params, name) < 0)
             return PADA_FAIL(PADA_EDATA, "%s: tensor %s is not a parameter of this network", path,
                              name);

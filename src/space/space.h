@@ -7,6 +7,7 @@
 #ifndef PADA_SPACE_SPACE_H
 #define PADA_SPACE_SPACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/rng.h"
@@ -63,6 +64,9 @@ typedef struct pada_space_ops {
     /* The same function with the fewest live choices: two paths with equal canonical forms compute
      * the same. */
     void (*canonical)(const pada_space *space, const pada_path *path, pada_path *out);
+    /* Whether nothing flows from the input of a cell to its output, so that only the last bias
+     * learns; NULL: no path is dead. */
+    bool (*dead)(const pada_space *space, const pada_path *path);
     /* Appends a text that is the same for isomorphic paths, as the literature of the space defines
      * them; NULL: it does not. */
     void (*iso_key)(const pada_space *space, const pada_path *path, pada_text *out);

@@ -361,6 +361,17 @@ static void cost_of(const pada_space *space, const pada_path *path, pada_cost *c
     }
 }
 
+static bool dead(const pada_space *space, const pada_path *path)
+{
+    pada_path live;
+
+    (void)space;
+    pada_nb201_canonical(path, &live);
+    for (int edge = 0; edge < PADA_NB201_EDGES; edge++)
+        if (live.choice[edge] != PADA_NB201_NONE) return false;
+    return true;
+}
+
 static void canonical(const pada_space *space, const pada_path *path, pada_path *out)
 {
     (void)space;
@@ -391,6 +402,7 @@ const pada_space_ops pada_space_nb201 = {
     .n_extremes = (int)(sizeof extremes / sizeof *extremes),
     .cost = cost_of,
     .canonical = canonical,
+    .dead = dead,
     .iso_key = iso_key,
     .dialects = pada_nb201_dialects,
     .parse = pada_nb201_parse,

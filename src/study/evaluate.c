@@ -75,21 +75,6 @@ int pada_evaluator_batch_size(const pada_evaluator *ev)
     return ev->batch_size;
 }
 
-static pada_status check_engine(const pada_evaluator *ev, const pada_engine *e)
-{
-    const pada_space_config *net = &pada_engine_space(e)->config;
-    const pada_dataset *data = ev->data;
-
-    if (net->classes != data->n_classes)
-        return PADA_FAIL(PADA_EINVAL, "the network has %d classes, %s has %d", net->classes,
-                         data->name, data->n_classes);
-    if (net->image_size != data->shape.h || net->image_size != data->shape.w)
-        return PADA_FAIL(PADA_EINVAL, "the network reads images of %dx%d, those of %s are %dx%d",
-                         net->image_size, net->image_size, data->name, data->shape.h,
-                         data->shape.w);
-    return PADA_OK;
-}
-
 /* Runs one batch of images first .. first + n - 1 and adds it up; `loss` stays a sum. */
 static pada_status run_batch(pada_evaluator *ev, pada_engine *e, const pada_path *path, int first,
                              int n, pada_evaluation *sums)
@@ -112,7 +97,7 @@ pada_status pada_evaluator_run(pada_evaluator *ev, pada_engine *e, const pada_pa
     pada_evaluation sums = {.n_images = ev->n_images};
 
     *out = (pada_evaluation){0};
-    PADA_TRY(check_engine(ev, e));
+    PADA_TRY(pada_engine_check_data(e, ev->data));
     for (int first = 0; first < ev->n_images; first += ev->batch_size) {
         const int left = ev->n_images - first;
         const int n = left < ev->batch_size ? left : ev->batch_size;

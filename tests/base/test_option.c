@@ -16,18 +16,22 @@ typedef struct settings {
 
 static const pada_opt table[] = {
     {"batch-size", PADA_OPT_INT, offsetof(settings, batch_size), "256", 1, 1e6, NULL, "N",
-     "images per step"},
-    {"depth", PADA_OPT_INT, offsetof(settings, depth), NULL, 1, 9, NULL, NULL, "layers"},
-    {"seed", PADA_OPT_U64, offsetof(settings, seed), "0", 0, 0, NULL, NULL,
-     "of all random numbers"},
-    {"lr", PADA_OPT_DOUBLE, offsetof(settings, lr), "0.025", 0, 1, NULL, NULL, "learning rate"},
-    {"decay", PADA_OPT_DOUBLE, offsetof(settings, decay), NULL, 0, 0, NULL, NULL, "weight decay"},
-    {"amp", PADA_OPT_BOOL, offsetof(settings, amp), "true", 0, 0, NULL, NULL, "mixed precision"},
-    {"verbose", PADA_OPT_BOOL, offsetof(settings, verbose), NULL, 0, 0, NULL, NULL, "say more"},
-    {"out", PADA_OPT_STRING, offsetof(settings, out), NULL, 0, 0, NULL, "DIR", "run folder"},
-    {"note", PADA_OPT_STRING, offsetof(settings, note), "none", 0, 0, NULL, NULL, NULL},
+     "images per step", false},
+    {"depth", PADA_OPT_INT, offsetof(settings, depth), NULL, 1, 9, NULL, NULL, "layers", false},
+    {"seed", PADA_OPT_U64, offsetof(settings, seed), "0", 0, 0, NULL, NULL, "of all random numbers",
+     false},
+    {"lr", PADA_OPT_DOUBLE, offsetof(settings, lr), "0.025", 0, 1, NULL, NULL, "learning rate",
+     false},
+    {"decay", PADA_OPT_DOUBLE, offsetof(settings, decay), NULL, 0, 0, NULL, NULL, "weight decay",
+     false},
+    {"amp", PADA_OPT_BOOL, offsetof(settings, amp), "true", 0, 0, NULL, NULL, "mixed precision",
+     false},
+    {"verbose", PADA_OPT_BOOL, offsetof(settings, verbose), NULL, 0, 0, NULL, NULL, "say more",
+     false},
+    {"out", PADA_OPT_STRING, offsetof(settings, out), NULL, 0, 0, NULL, "DIR", "run folder", false},
+    {"note", PADA_OPT_STRING, offsetof(settings, note), "none", 0, 0, NULL, NULL, NULL, false},
     {"method", PADA_OPT_CHOICE, offsetof(settings, method), "pada", 0, 0, "spos|pada", NULL,
-     "strategy"},
+     "strategy", false},
     {0},
 };
 
@@ -312,8 +316,8 @@ static void help_lists_every_option(void **state)
 static void long_usage_gets_its_own_line(void **state)
 {
     static const pada_opt wide[] = {
-        {"algorithm-of-the-search", PADA_OPT_CHOICE, 0, NULL, 0, 0, "evolution|random", NULL,
-         "how"},
+        {"algorithm-of-the-search", PADA_OPT_CHOICE, 0, NULL, 0, 0, "evolution|random", NULL, "how",
+         false},
         {0},
     };
     pada_options *other;
@@ -478,7 +482,7 @@ static void destroy_clears_the_strings(void **state)
 static void tables_can_be_combined(void **state)
 {
     static const pada_opt second[] = {
-        {"gamma", PADA_OPT_DOUBLE, 0, "2", 0, 0, NULL, NULL, "exponent"},
+        {"gamma", PADA_OPT_DOUBLE, 0, "2", 0, 0, NULL, NULL, "exponent", false},
         {0},
     };
     double gamma;

@@ -580,6 +580,34 @@ static void check_sum_squares(const vectors *x)
     check_all(x, "sum_squares");
 }
 
+/* Three samples: the vectors themselves, one of them twice; mean and spread against two passes. */
+static void check_welford(const vectors *x)
+{
+    static const int samples[] = {1, 2, 1};
+    void *mean, *spread;
+    static double means[N_VECTOR], spreads[N_VECTOR];
+
+    CHECK_OK(x->backend->alloc(x->device, &mean, N_VECTOR * pada_dtype_bytes(x->backend->dtype)));
+    CHECK_OK(x->backend->alloc(x->device, &spread, N_VECTOR * pada_dtype_bytes(x->backend->dtype)));
+    for (int64_t s = 0; s < 3; s++) {
+        int64_t counts[N_RANGES];
+        for (int k = 0; k < N_RANGES; k++)
+            counts[k] = s + 1;
+        x->backend->welford(x->device, mean, spread, x->at[samples[s]], ranges, counts, N_RANGES);
+    }
+    x->backend->read(x->device, mean, (pada_range){0, N_VECTOR}, means);
+    x->backend->read(x->device, spread, (pada_range){0, N_VECTOR}, spreads);
+    for (int64_t i = 0; i < N_VECTOR; i++) {
+        const double a = x->is[1][i], b = x->is[2][i], m = (2 * a + b) / 3;
+        const double want = 2 * (a - m) * (a - m) + (b - m) * (b - m);
+        CHECK_CLOSE(means[i], in_ranges(i) ? m : 0, 1e-5);
+        CHECK_CLOSE(spreads[i], in_ranges(i) ? want : 0, 1e-5 * (1 + want));
+    }
+    x->backend->release(x->device, mean);
+    x->backend->release(x->device, spread);
+    check_all(x, "welford");
+}
+
 static void check_layout(const vectors *x)
 {
     static const pada_shape shapes[] = {{1, 1, 1}, {3, 5, 7}, {16, 4, 4}, {17, 3, 2}, {40, 1, 3}};
@@ -619,6 +647,7 @@ static void test_vectors(void **state)
         make_vectors(&x, backend, device);
         check_all(&x, "write and read");
         check_sum_squares(&x);
+        check_welford(&x);
         check_sgd(&x, &(pada_sgd_step){0.1, 0.9, 5e-4, false, 1});
         check_sgd(&x, &(pada_sgd_step){0.05, 0.9, 1e-2, true, 0.5});
         check_sgd(&x, &(pada_sgd_step){0.1, 0, 0, false, 1});

@@ -1,16 +1,17 @@
-/* cpu_backend.c - the cpu backend: memory, layout, preparing programs, vectors. Running them is in
- * cpu_run.c. */
-#include <omp.h>
+/* cpu_backend.c - the cpu backend: memory, layout, preparing programs. Running them is in cpu_run.c,
+ * vectors are in cpu_ranges.c. */
 #include <stdio.h>
 #include <string.h>
 
 #include "backend/cpu/cpu_device.h"
+#include "base/clock.h"
 #include "base/threads.h"
 
 enum {
     GROUP_BYTES = 64 * 1024, /* one tensor of a group */
     MIN_CHUNK = 8,           /* images */
-    MAX_CHUNKS = 16
+    MAX_CHUNKS = 16,
+    MAX_SPINNERS = 256
 };
 
 /* ---- opening ---- */
@@ -18,6 +19,7 @@ enum {
 static void cpu_close(pada_device *d)
 {
     if (!d) return;
+    pada_pool_destroy(d->pool);
     pada_free(d->layers);
     pada_free(d->packed.data);
     pada_free(d->partials.data);
@@ -28,14 +30,20 @@ static void cpu_close(pada_device *d)
 static pada_status open_with(pada_device **out, const cpu_kernels *kernels, int n_threads)
 {
     void *mem;
+    pada_status st;
 
     *out = NULL;
     PADA_TRY(pada_calloc(&mem, 1, sizeof **out));
-    *out = mem;
-    (*out)->k = kernels;
-    (*out)->n_threads = n_threads > 0 ? n_threads : pada_threads_default();
-    snprintf((*out)->description, sizeof(*out)->description, "%s, %d thread%s", kernels->name,
-             (*out)->n_threads, (*out)->n_threads == 1 ? "" : "s");
+    pada_device *d = mem;
+    d->k = kernels;
+    d->n_threads = n_threads > 0 ? n_threads : pada_threads_default();
+    snprintf(d->description, sizeof d->description, "%s, %d thread%s", kernels->name, d->n_threads,
+             d->n_threads == 1 ? "" : "s");
+    if ((st = pada_pool_create(&d->pool, d->n_threads)) != PADA_OK) {
+        cpu_close(d);
+        return st;
+    }
+    *out = d;
     return PADA_OK;
 }
 
@@ -206,66 +214,35 @@ static pada_status cpu_prepare(pada_device *d, const pada_program *q)
     return grow(&d->partials, partials * ((q->n_images + chunk - 1) / chunk));
 }
 
+typedef struct spin_loop {
+    const pada_device *d;
+    int64_t macs[MAX_SPINNERS];
+} spin_loop;
+
+static void spin_item(void *context, int item, int thread)
+{
+    spin_loop *l = context;
+
+    (void)thread;
+    l->macs[item] = l->d->k->spin(1000000);
+}
+
 static double cpu_peak_macs(pada_device *d)
 {
+    const int n = d->n_threads < MAX_SPINNERS ? d->n_threads : MAX_SPINNERS;
     double best = 0;
 
     for (int repeat = 0; repeat < 5; repeat++) {
-        int64_t macs = 0;
-        const double start = omp_get_wtime();
-#pragma omp parallel num_threads(d->n_threads) reduction(+ : macs)
-        macs += d->k->spin(1000000);
-        const double rate = (double)macs / (omp_get_wtime() - start);
-        if (rate > best) best = rate;
+        spin_loop l = {.d = d};
+        double macs = 0;
+        const double start = pada_clock_seconds();
+        pada_pool_run(d->pool, n, spin_item, &l);
+        const double seconds = pada_clock_seconds() - start;
+        for (int i = 0; i < n; i++)
+            macs += (double)l.macs[i];
+        if (macs / seconds > best) best = macs / seconds;
     }
     return best;
-}
-
-/* ---- vectors ---- */
-
-/* Ranges are the unit of parallel work: a path has hundreds of them. */
-#define FOR_RANGES(k)                                                                             \
-    _Pragma("omp parallel for schedule(dynamic, 4) num_threads(d->n_threads)") for (int k = 0;    \
-                                                                                    k < n_ranges; \
-                                                                                    k++)
-
-static void cpu_fill_zero(pada_device *d, void *x, const pada_range *ranges, int n_ranges)
-{
-    FOR_RANGES(k) memset((float *)x + ranges[k].first, 0, (size_t)ranges[k].count * sizeof(float));
-}
-
-static void cpu_sum_squares(pada_device *d, const void *x, const pada_range *ranges, int n_ranges,
-                            double *sums)
-{
-    FOR_RANGES(k) sums[k] = d->k->sum_squares((const float *)x + ranges[k].first, ranges[k].count);
-}
-
-static void cpu_sgd(pada_device *d, void *w, const void *g, void *v, const pada_range *ranges,
-                    int n_ranges, const pada_sgd_step *step)
-{
-    FOR_RANGES(k)
-    {
-        const int64_t at = ranges[k].first;
-        d->k->sgd((float *)w + at, (const float *)g + at, (float *)v + at, ranges[k].count, step);
-    }
-}
-
-static void cpu_copy(pada_device *d, void *to, const void *from, const pada_range *ranges,
-                     int n_ranges)
-{
-    FOR_RANGES(k)
-    memcpy((float *)to + ranges[k].first, (const float *)from + ranges[k].first,
-           (size_t)ranges[k].count * sizeof(float));
-}
-
-static void cpu_axpy(pada_device *d, void *y, double a, const void *x, const pada_range *ranges,
-                     int n_ranges)
-{
-    const float factor = (float)a;
-
-    FOR_RANGES(k)
-    for (int64_t i = ranges[k].first; i < ranges[k].first + ranges[k].count; i++)
-        ((float *)y)[i] += factor * ((const float *)x)[i];
 }
 
 /* ---- the backends: the best instruction set of this machine, and each one by name ---- */
@@ -318,8 +295,9 @@ static pada_status cpu_plain_open(pada_device **out, int n_threads)
         .read = cpu_read, .image_bytes = pada_cpu_image_bytes, .channel_bytes = cpu_channel_bytes,         \
         .unpack = cpu_unpack, .pack = cpu_pack, .prepare = cpu_prepare, .run = pada_cpu_run,               \
         .peak_macs = cpu_peak_macs, \
-        .fill_zero = cpu_fill_zero, .sum_squares = cpu_sum_squares, .sgd = cpu_sgd, .copy = cpu_copy, \
-        .axpy = cpu_axpy}
+        .fill_zero = pada_cpu_fill_zero, .sum_squares = pada_cpu_sum_squares, \
+        .sgd = pada_cpu_sgd, .copy = pada_cpu_copy, .axpy = pada_cpu_axpy,     \
+        .welford = pada_cpu_welford}
 /* clang-format on */
 
 CPU_BACKEND(pada_backend_cpu, "cpu",

@@ -18,6 +18,7 @@
 
 #include "backend/cpu/cpu_kernels.h"
 #include "base/mem.h"
+#include "base/pool.h"
 
 /* What prepare decides about an instruction that has weights. */
 typedef struct cpu_layer {
@@ -39,6 +40,7 @@ typedef struct cpu_buffer {
 struct pada_device {
     const cpu_kernels *k;
     int n_threads;
+    pada_pool *pool;
     char description[64];
     cpu_layer *layers; /* one per instruction */
     int cap_layers;
@@ -70,5 +72,17 @@ int pada_cpu_group_size(const pada_device *d, const pada_program *q, const pada_
 /* Runs stages of a prepared program; backend.h. */
 void pada_cpu_run(pada_device *d, const pada_program *q, const pada_bindings *b, int first,
                   int count);
+
+/* Vector operations on ranges of parameter-shaped buffers; backend.h. */
+void pada_cpu_fill_zero(pada_device *d, void *x, const pada_range *ranges, int n);
+void pada_cpu_sum_squares(pada_device *d, const void *x, const pada_range *ranges, int n,
+                          double *sums);
+void pada_cpu_sgd(pada_device *d, void *w, const void *g, void *v, const pada_range *ranges, int n,
+                  const pada_sgd_step *step);
+void pada_cpu_copy(pada_device *d, void *to, const void *from, const pada_range *ranges, int n);
+void pada_cpu_axpy(pada_device *d, void *y, double a, const void *x, const pada_range *ranges,
+                   int n);
+void pada_cpu_welford(pada_device *d, void *mean, void *spread, const void *x,
+                      const pada_range *ranges, const int64_t *counts, int n);
 
 #endif

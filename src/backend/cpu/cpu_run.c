@@ -1,6 +1,5 @@
 /* cpu_run.c - runs the stages of a program on CPU threads, image by image. */
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 #include "backend/cpu/cpu_device.h"
@@ -454,44 +453,77 @@ static void finish_instr(const run *r, int i, int n_chunks)
         for (int slice = 0; reduce_slice(r, i, slice, n_chunks); slice++) {}
 }
 
+/* A loop of the pool over the images or the instructions of one stage. */
+typedef struct loop {
+    const run *r;
+    const pada_stage *stage; /* NULL: all stages of the run */
+    int first;               /* instruction of item 0 */
+    int chunk, n_chunks;     /* images in a chunk, chunks */
+    int group;               /* images that run together */
+    int length, n_portions;  /* images in a portion, portions */
+    bool back;               /* from the last image to the first */
+} loop;
+
+static void pack_item(void *context, int item, int thread)
+{
+    const loop *l = context;
+    const run *r = l->r;
+    const pada_instr *instr = &r->q->instrs[l->first + item];
+    const pada_node *node = &r->q->nodes[instr->v];
+    const cpu_layer *layer = &r->d->layers[l->first + item];
+
+    (void)thread;
+    if (instr->code != PADA_CODE_CONV_FWD && instr->code != PADA_CODE_CONV_BWD) return;
+    layer->kernel->pack(&node->conv, (const float *)r->b->params + node->weight,
+                        instr->code == PADA_CODE_CONV_BWD, r->d->packed.data + layer->packed);
+}
+
+static void portion_item(void *context, int item, int thread)
+{
+    const loop *l = context;
+    const int n_images = l->r->q->n_images;
+    portion p = {.chunk = l->back ? l->n_portions - 1 - item : item};
+
+    p.first = p.chunk * l->length;
+    p.end = p.first + l->length < n_images ? p.first + l->length : n_images;
+    run_portion(l->r, l->stage, p, l->group, l->back, thread);
+}
+
+static void finish_item(void *context, int item, int thread)
+{
+    const loop *l = context;
+
+    (void)thread;
+    finish_instr(l->r, l->first + item, l->n_chunks);
+}
+
+static void run_stage(const run *r, int s)
+{
+    const pada_stage *stage = &r->q->stages[s];
+    const int n_images = r->q->n_images;
+    loop l = {.r = r,
+              .stage = stage,
+              .first = stage->first,
+              .chunk = pada_cpu_chunk_size(n_images),
+              .group = pada_cpu_group_size(r->d, r->q, stage),
+              /* What the stage before wrote last is still in cache. */
+              .back = s % 2 == 1};
+
+    l.n_chunks = (n_images + l.chunk - 1) / l.chunk;
+    l.length = has_gradients(r->q, stage) ? l.chunk : l.group;
+    l.n_portions = (n_images + l.length - 1) / l.length;
+    pada_pool_run(r->d->pool, l.n_portions, portion_item, &l);
+    pada_pool_run(r->d->pool, stage->count, finish_item, &l);
+}
+
 void pada_cpu_run(pada_device *d, const pada_program *q, const pada_bindings *b, int first,
                   int count)
 {
     const run r = {d, q, b};
-    const int chunk = pada_cpu_chunk_size(q->n_images),
-              n_chunks = (q->n_images + chunk - 1) / chunk;
-    const int first_instr = q->stages[first].first;
-    const int end_instr = q->stages[first + count - 1].first + q->stages[first + count - 1].count;
+    const pada_stage *last = &q->stages[first + count - 1];
+    loop pack = {.r = &r, .first = q->stages[first].first};
 
-#pragma omp parallel num_threads(d->n_threads)
-    {
-#pragma omp for schedule(dynamic)
-        for (int i = first_instr; i < end_instr; i++) {
-            const pada_instr *instr = &q->instrs[i];
-            const pada_node *node = &q->nodes[instr->v];
-            if (instr->code != PADA_CODE_CONV_FWD && instr->code != PADA_CODE_CONV_BWD) continue;
-            d->layers[i].kernel->pack(&node->conv, (const float *)b->params + node->weight,
-                                      instr->code == PADA_CODE_CONV_BWD,
-                                      d->packed.data + d->layers[i].packed);
-        }
-        for (int s = first; s < first + count; s++) {
-            const pada_stage *stage = &q->stages[s];
-            const int size = pada_cpu_group_size(d, q, stage);
-            const int length = has_gradients(q, stage) ? chunk : size;
-            const int n_portions = (q->n_images + length - 1) / length;
-            /* Every other stage walks the images backwards: what the stage before wrote last is
-             * still in cache. */
-            const bool back = s % 2 == 1;
-#pragma omp for schedule(dynamic)
-            for (int k = 0; k < n_portions; k++) {
-                portion p = {.chunk = back ? n_portions - 1 - k : k};
-                p.first = p.chunk * length;
-                p.end = p.first + length < q->n_images ? p.first + length : q->n_images;
-                run_portion(&r, stage, p, size, back, omp_get_thread_num());
-            }
-#pragma omp for schedule(dynamic)
-            for (int i = stage->first; i < stage->first + stage->count; i++)
-                finish_instr(&r, i, n_chunks);
-        }
-    }
+    pada_pool_run(d->pool, last->first + last->count - pack.first, pack_item, &pack);
+    for (int s = first; s < first + count; s++)
+        run_stage(&r, s);
 }

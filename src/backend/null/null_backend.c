@@ -118,6 +118,12 @@ static void null_axpy(pada_device *d, void *y, double a, const void *x, const pa
     (void)d, (void)y, (void)a, (void)x, (void)ranges, (void)n;
 }
 
+static void null_welford(pada_device *d, void *mean, void *spread, const void *x,
+                         const pada_range *ranges, const int64_t *counts, int n)
+{
+    (void)d, (void)mean, (void)spread, (void)x, (void)ranges, (void)counts, (void)n;
+}
+
 extern const pada_backend pada_backend_null;
 const pada_backend pada_backend_null = {
     .name = "null",
@@ -142,4 +148,5 @@ const pada_backend pada_backend_null = {
     .sgd = null_sgd,
     .copy = null_copy,
     .axpy = null_axpy,
+    .welford = null_welford,
 };

@@ -491,6 +491,20 @@ static void ref_axpy(pada_device *d, void *y, double a, const void *x, const pad
     FOR_RANGES(i)((double *)y)[i] += a * ((const double *)x)[i];
 }
 
+static void ref_welford(pada_device *d, void *mean, void *spread, const void *x,
+                        const pada_range *ranges, const int64_t *counts, int n_ranges)
+{
+    double *m = mean, *s = spread;
+
+    (void)d;
+    FOR_RANGES(i)
+    {
+        const double off = ((const double *)x)[i] - m[i];
+        m[i] += off / (double)counts[k];
+        s[i] += off * (((const double *)x)[i] - m[i]);
+    }
+}
+
 extern const pada_backend pada_backend_ref;
 const pada_backend pada_backend_ref = {
     .name = "ref",
@@ -514,4 +528,5 @@ const pada_backend pada_backend_ref = {
     .sgd = ref_sgd,
     .copy = ref_copy,
     .axpy = ref_axpy,
+    .welford = ref_welford,
 };

@@ -1,0 +1,125 @@
+/* cpu_ranges.c - vector operations on ranges of parameter-shaped buffers.
+ *
+ * Ranges are the items that threads share: a path has hundreds of them. */
+#include <string.h>
+
+#include "backend/cpu/cpu_device.h"
+
+/* The operands of one operation; each uses some of them. */
+typedef struct vectors {
+    const pada_device *d;
+    const pada_range *ranges;
+    float *x, *y;
+    const float *from;
+    double *sums;
+    double factor;
+    const int64_t *counts;
+    const pada_sgd_step *step;
+} vectors;
+
+static size_t range_bytes(const vectors *v, int k)
+{
+    return (size_t)v->ranges[k].count * sizeof(float);
+}
+
+static void fill_zero(void *context, int k, int thread)
+{
+    const vectors *v = context;
+
+    (void)thread;
+    memset(v->x + v->ranges[k].first, 0, range_bytes(v, k));
+}
+
+void pada_cpu_fill_zero(pada_device *d, void *x, const pada_range *ranges, int n)
+{
+    pada_pool_run(d->pool, n, fill_zero, &(vectors){.d = d, .ranges = ranges, .x = x});
+}
+
+static void sum_squares(void *context, int k, int thread)
+{
+    const vectors *v = context;
+
+    (void)thread;
+    v->sums[k] = v->d->k->sum_squares(v->from + v->ranges[k].first, v->ranges[k].count);
+}
+
+void pada_cpu_sum_squares(pada_device *d, const void *x, const pada_range *ranges, int n,
+                          double *sums)
+{
+    pada_pool_run(d->pool, n, sum_squares,
+                  &(vectors){.d = d, .ranges = ranges, .from = x, .sums = sums});
+}
+
+static void sgd(void *context, int k, int thread)
+{
+    const vectors *v = context;
+    const int64_t at = v->ranges[k].first;
+
+    (void)thread;
+    v->d->k->sgd(v->x + at, v->from + at, v->y + at, v->ranges[k].count, v->step);
+}
+
+void pada_cpu_sgd(pada_device *d, void *w, const void *g, void *velocity, const pada_range *ranges,
+                  int n, const pada_sgd_step *step)
+{
+    pada_pool_run(
+        d->pool, n, sgd,
+        &(vectors){.d = d, .ranges = ranges, .x = w, .y = velocity, .from = g, .step = step});
+}
+
+static void copy(void *context, int k, int thread)
+{
+    const vectors *v = context;
+    const int64_t at = v->ranges[k].first;
+
+    (void)thread;
+    memcpy(v->x + at, v->from + at, range_bytes(v, k));
+}
+
+void pada_cpu_copy(pada_device *d, void *to, const void *from, const pada_range *ranges, int n)
+{
+    pada_pool_run(d->pool, n, copy, &(vectors){.d = d, .ranges = ranges, .x = to, .from = from});
+}
+
+static void axpy(void *context, int k, int thread)
+{
+    const vectors *v = context;
+    const float factor = (float)v->factor;
+    float *y = v->x + v->ranges[k].first;
+    const float *x = v->from + v->ranges[k].first;
+
+    (void)thread;
+    for (int64_t i = 0; i < v->ranges[k].count; i++)
+        y[i] += factor * x[i];
+}
+
+void pada_cpu_axpy(pada_device *d, void *y, double a, const void *x, const pada_range *ranges,
+                   int n)
+{
+    pada_pool_run(d->pool, n, axpy,
+                  &(vectors){.d = d, .ranges = ranges, .x = y, .from = x, .factor = a});
+}
+
+static void welford(void *context, int k, int thread)
+{
+    const vectors *v = context;
+    const int64_t at = v->ranges[k].first;
+    const float share = 1.0f / (float)v->counts[k];
+    float *mean = v->x + at, *spread = v->y + at;
+    const float *x = v->from + at;
+
+    (void)thread;
+    for (int64_t i = 0; i < v->ranges[k].count; i++) {
+        const float off = x[i] - mean[i];
+        mean[i] += share * off;
+        spread[i] += off * (x[i] - mean[i]);
+    }
+}
+
+void pada_cpu_welford(pada_device *d, void *mean, void *spread, const void *x,
+                      const pada_range *ranges, const int64_t *counts, int n)
+{
+    pada_pool_run(
+        d->pool, n, welford,
+        &(vectors){.d = d, .ranges = ranges, .x = mean, .y = spread, .from = x, .counts = counts});
+}

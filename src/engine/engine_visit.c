@@ -1,0 +1,101 @@
+/* engine_visit.c - the state of an engine in a checkpoint. */
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "engine/engine_state.h"
+
+/* One parameter of a buffer: read from the backend and saved, or loaded and written to it. `floats`
+ * is room for its elements. */
+static void visit_param(pada_engine *e, pada_state *s, const char *name, void *buffer,
+                        const pada_param *p, float *floats)
+{
+    const bool is_f32 = e->backend->dtype == PADA_F32;
+    const pada_range range = {p->offset, p->count};
+
+    if (!pada_state_loading(s)) {
+        e->backend->read(e->device, buffer, range, e->staging);
+        for (int64_t i = 0; is_f32 && i < p->count; i++)
+            floats[i] = (float)e->staging[i];
+    }
+    pada_state_tensor(s, name, is_f32 ? PADA_STATE_F32 : PADA_STATE_F64, p->dims, p->n_dims,
+                      is_f32 ? (void *)floats : (void *)e->staging);
+    if (pada_state_loading(s)) {
+        for (int64_t i = 0; is_f32 && i < p->count; i++)
+            e->staging[i] = floats[i];
+        e->backend->write(e->device, buffer, range, e->staging);
+    }
+}
+
+/* All parameters of a buffer, named prefix + parameter. */
+static void visit_buffer(pada_engine *e, pada_state *s, const char *prefix, void *buffer,
+                         float *floats)
+{
+    for (int i = 0; i < pada_params_count(e->params); i++) {
+        const pada_param *p = pada_params_get(e->params, i);
+        char name[sizeof p->name + 32];
+        snprintf(name, sizeof name, "%s%s", prefix, p->name);
+        visit_param(e, s, name, buffer, p, floats);
+    }
+}
+
+static void visit_sampled(pada_engine *e, pada_state *s, uint8_t *flags)
+{
+    for (int i = 0; i < e->n_groups; i++)
+        flags[i] = e->groups[i].sampled;
+    pada_state_array(s, "engine/sampled", PADA_STATE_U8, flags, e->n_groups);
+    for (int i = 0; i < e->n_groups; i++)
+        e->groups[i].sampled = flags[i] != 0;
+}
+
+static void visit_log(pada_engine *e, pada_state *s)
+{
+    engine_log *log = &e->log;
+    int32_t counts[2] = {log->n_steps, log->n_images};
+    const int64_t n_sites = e->space.ops->n_sites(&e->space);
+
+    pada_state_array(s, "log/counts", PADA_STATE_I32, counts, 2);
+    if (counts[0] < 0 || counts[0] > log->cap_steps || counts[1] < 0 ||
+        counts[1] > log->cap_images) {
+        pada_state_reject(s,
+                          PADA_FAIL(PADA_EDATA, "a log of %d steps and %d images; at most %d, %d",
+                                    counts[0], counts[1], log->cap_steps, log->cap_images));
+        return;
+    }
+    log->n_steps = counts[0];
+    log->n_images = counts[1];
+    pada_state_array(s, "log/losses", PADA_STATE_F64, log->losses, log->n_images);
+    pada_state_array(s, "log/norms", PADA_STATE_F64, log->norms, log->n_images);
+    pada_state_array(s, "log/ranks", PADA_STATE_I32, log->ranks, log->n_images);
+    pada_state_array(s, "log/paths", PADA_STATE_U8, log->paths,
+                     log->n_steps * (int64_t)sizeof *log->paths);
+    pada_state_array(s, "log/grad_norms", PADA_STATE_F64, log->grad_norms, log->n_steps);
+    pada_state_array(s, "log/clip_factors", PADA_STATE_F64, log->clip_factors, log->n_steps);
+    pada_state_array(s, "log/site_norms", PADA_STATE_F64, log->site_norms, log->n_steps * n_sites);
+}
+
+void pada_engine_visit(pada_engine *e, pada_state *s)
+{
+    int64_t most = e->n_groups;
+    void *scratch;
+
+    PADA_ASSERT(e->mode == PADA_TRAIN);
+    for (int i = 0; i < pada_params_count(e->params); i++) {
+        const int64_t count = pada_params_get(e->params, i)->count;
+        if (count > most) most = count;
+    }
+    const pada_status st = pada_calloc(&scratch, (size_t)most, sizeof(float));
+    if (st != PADA_OK) {
+        pada_state_reject(s, st);
+        return;
+    }
+    visit_buffer(e, s, "", e->weights, scratch);
+    visit_buffer(e, s, PADA_STATE_PREFIX "momentum/", e->velocity, scratch);
+    visit_sampled(e, s, scratch);
+    visit_log(e, s);
+    if (e->variance.mean) {
+        visit_buffer(e, s, PADA_STATE_PREFIX "variance/mean/", e->variance.mean, scratch);
+        visit_buffer(e, s, PADA_STATE_PREFIX "variance/spread/", e->variance.spread, scratch);
+        pada_state_array(s, "variance/counts", PADA_STATE_I64, e->variance.counts, e->n_groups);
+    }
+    pada_free(scratch);
+}

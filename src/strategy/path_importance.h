@@ -1,0 +1,50 @@
+/* path_importance.h - PA: candidates are sampled in proportion to their gradient norms.
+ *
+ *   norm of a choice in a step   sum over the sites where it ran of ||gradient||, over the number of
+ *                                slots that chose it (shared scope) or of its own slot (per slot)
+ *   importance                   those norms accumulated over the steps of an epoch
+ *   probability                  tau * importance / sum + (1 - tau) * uniform
+ *
+ * The defaults are those of the official code, including that the running half-mean starts at zero
+ * and that norms are taken after clipping. */
+#ifndef PADA_STRATEGY_PATH_IMPORTANCE_H
+#define PADA_STRATEGY_PATH_IMPORTANCE_H
+
+#include "strategy/strategy.h"
+
+typedef struct pada_path_settings {
+    int scope;      /* 0: one distribution for all slots, 1: one per slot */
+    int norm;       /* 0: after clipping, 1: before */
+    int accumulate; /* 0: running half-mean, 1: mean, 2: sum */
+    int reset;      /* 0: every epoch, 1: never */
+    int update;     /* 0: every epoch, 1: every step */
+    int schedule;   /* pada_anneal */
+    double tau_max;
+    bool reweight; /* gradients times uniform / own probability of the path */
+    bool skip_dead;
+} pada_path_settings;
+
+extern const pada_opt pada_path_options[];
+
+typedef struct pada_path_importance {
+    pada_path_settings settings;
+    const pada_strategy_env *env;
+    pada_path_sampler sampler;
+    /* [slot][choice]; in shared scope slot 0 stands for all */
+    double norms[PADA_MAX_SLOTS][PADA_MAX_CHOICES];
+    int64_t counts[PADA_MAX_SLOTS][PADA_MAX_CHOICES];
+} pada_path_importance;
+
+pada_status pada_path_importance_init(pada_path_importance *pi, const pada_strategy_env *env,
+                                      const pada_path_settings *settings);
+/* The path of a step and the factor of its gradient. */
+void pada_path_importance_draw(const pada_path_importance *pi, int64_t step, pada_path *path,
+                               double *grad_scale);
+/* After every step: updates the distribution if that is asked for. */
+void pada_path_importance_after_step(pada_path_importance *pi, const pada_engine *e,
+                                     const pada_epoch *epoch);
+void pada_path_importance_end_epoch(pada_path_importance *pi, const pada_log *log,
+                                    const pada_epoch *epoch);
+void pada_path_importance_visit(pada_path_importance *pi, pada_state *state);
+
+#endif

@@ -1,0 +1,59 @@
+/* strategy.c - the registry of strategies, and the step that most of them share. */
+#include "strategy/strategy.h"
+
+#include <string.h>
+
+#define PADA_STRATEGY(file) extern const pada_strategy_ops pada_strategy_##file;
+#include "strategy/strategies.def"
+#undef PADA_STRATEGY
+
+static const pada_strategy_ops *const registry[] = {
+#define PADA_STRATEGY(file) &pada_strategy_##file,
+#include "strategy/strategies.def"
+#undef PADA_STRATEGY
+};
+
+enum { N_STRATEGIES = sizeof registry / sizeof registry[0] };
+
+int pada_strategy_count(void)
+{
+    return N_STRATEGIES;
+}
+
+const pada_strategy_ops *pada_strategy_get(int i)
+{
+    PADA_ASSERT(i >= 0 && i < N_STRATEGIES);
+    return registry[i];
+}
+
+pada_status pada_strategy_find(const pada_strategy_ops **out, const char *name)
+{
+    const char *names[N_STRATEGIES];
+
+    *out = NULL;
+    for (int i = 0; i < N_STRATEGIES; i++) {
+        names[i] = registry[i]->name;
+        if (strcmp(name, names[i]) == 0) {
+            *out = registry[i];
+            return PADA_OK;
+        }
+    }
+    const char *near = pada_nearest(name, names, N_STRATEGIES);
+    if (near) return PADA_FAIL(PADA_EINVAL, "unknown method '%s'; did you mean '%s'?", name, near);
+    return PADA_FAIL(PADA_EINVAL, "unknown method '%s'; `pada info` lists them", name);
+}
+
+pada_status pada_strategy_single_path(pada_engine *e, const pada_path *path,
+                                      const pada_draws *draws, const float *weights,
+                                      double grad_scale, const pada_sgd *sgd)
+{
+    pada_batch batch = draws->batch;
+    pada_step_stats stats;
+
+    batch.weights = weights;
+    batch.grad_scale = grad_scale;
+    pada_engine_zero_grad(e);
+    PADA_TRY(pada_engine_forward(e, path, &batch, PADA_TRAIN));
+    pada_engine_backward(e);
+    return pada_engine_step(e, sgd, &stats);
+}

@@ -1,0 +1,82 @@
+/* strategy.h - how a supernet is trained: which paths, which images, which steps.
+ *
+ * A strategy is one file (strategy_spos.c, ...) and one line in strategies.def. It composes the
+ * verbs of the engine; epochs, batches, learning rates, checkpoints and metrics are the trainer's.
+ * Random numbers come from streams named by step and epoch, so a strategy has no random state; what
+ * else it remembers from one step to the next it lists in `visit`. */
+#ifndef PADA_STRATEGY_STRATEGY_H
+#define PADA_STRATEGY_STRATEGY_H
+
+#include "base/option.h"
+#include "data/loader.h"
+#include "engine/engine.h"
+#include "sampler/path_sampler.h"
+#include "tensor/state.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a strategy works on; borrowed for its whole life. */
+typedef struct pada_strategy_env {
+    const pada_space *space;
+    const pada_params *params;
+    const int32_t *labels; /* [n_images] of the training images */
+    int n_images, n_classes;
+    int n_epochs, batch_size;
+    uint64_t seed;
+} pada_strategy_env;
+
+/* The epoch that a call belongs to. */
+typedef struct pada_epoch {
+    int index;
+    int64_t first_step; /* of the whole run */
+    pada_sgd sgd;
+} pada_epoch;
+
+/* What a strategy draws from now, for metrics. Borrowed. */
+typedef struct pada_distributions {
+    const pada_path_sampler *paths;
+    const double *images; /* [n_images], sum 1; NULL: every image once */
+} pada_distributions;
+
+typedef struct pada_strategy_ops {
+    const char *name;
+    const char *summary; /* one line */
+    /* Settings: a struct of settings_bytes, filled by the options that bind_settings binds. NULL:
+     * there are none. */
+    size_t settings_bytes;
+    pada_status (*bind_settings)(void *settings, pada_options *options);
+
+    size_t state_bytes;
+    /* `self` is zeroed memory of state_bytes; settings are copied. deinit is called also after a
+     * failed init. */
+    pada_status (*init)(void *self, const pada_strategy_env *env, const void *settings);
+    void (*deinit)(void *self); /* NULL: nothing to give back */
+    /* Chooses the images of the epoch: order[n_images]. */
+    pada_status (*begin_epoch)(void *self, const pada_epoch *epoch, int32_t *order);
+    /* One step of the optimiser on one batch; `step` counts over the whole run. */
+    pada_status (*step)(void *self, pada_engine *e, const pada_draws *draws,
+                        const pada_epoch *epoch, int64_t step);
+    /* Learns from the log of the epoch; order[i] is the image of log entry i. NULL: does not. */
+    pada_status (*end_epoch)(void *self, const pada_log *log, const pada_epoch *epoch,
+                             const int32_t *order);
+    void (*visit)(void *self, pada_state *state); /* NULL: nothing to remember */
+    void (*distributions)(const void *self, const pada_epoch *epoch, pada_distributions *out);
+} pada_strategy_ops;
+
+/* Finds a strategy by name; an unknown one is PADA_EINVAL and offers the nearest name. */
+pada_status pada_strategy_find(const pada_strategy_ops **out, const char *name);
+int pada_strategy_count(void);
+const pada_strategy_ops *pada_strategy_get(int i);
+
+/* The step of every strategy that trains one path at a time. `weights` are factors of the losses
+ * in the gradient, or NULL. */
+pada_status pada_strategy_single_path(pada_engine *e, const pada_path *path,
+                                      const pada_draws *draws, const float *weights,
+                                      double grad_scale, const pada_sgd *sgd);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,77 @@
+/* strategy_single.c - one path for the whole run: the stand-alone training of a network. */
+#include "strategy/strategy_single.h"
+#include "sampler/data_sampler.h"
+#include "strategy/strategy.h"
+
+static const pada_opt options_table[] = {
+    {.name = "arch",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(pada_single_settings, arch),
+     .meta = "ARCH",
+     .help = "the network to train, in any dialect of the space"},
+    {.name = NULL},
+};
+
+typedef struct single {
+    const pada_strategy_env *env;
+    pada_path path;
+    pada_path_sampler sampler; /* all weight on the path */
+} single;
+
+static pada_status bind_settings(void *settings, pada_options *options)
+{
+    return pada_options_bind(options, options_table, settings);
+}
+
+static pada_status init(void *self, const pada_strategy_env *env, const void *settings)
+{
+    const pada_single_settings *chosen = settings;
+    single *s = self;
+
+    if (!chosen->arch)
+        return PADA_FAIL(PADA_EINVAL, "method single: no network to train: give --arch ARCH");
+    PADA_TRY(env->space->ops->parse(env->space, chosen->arch, NULL, &s->path));
+    s->env = env;
+    pada_path_sampler_init(&s->sampler, env->space);
+    for (int slot = 0; slot < env->space->ops->n_slots; slot++)
+        for (int c = 0; c < env->space->ops->n_choices(env->space, slot); c++)
+            s->sampler.p[slot][c] = c == s->path.choice[slot];
+    return PADA_OK;
+}
+
+static pada_status begin_epoch(void *self, const pada_epoch *epoch, int32_t *order)
+{
+    const single *s = self;
+
+    pada_data_permute(s->env->seed, epoch->index, order, s->env->n_images);
+    return PADA_OK;
+}
+
+static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
+                        const pada_epoch *epoch, int64_t number)
+{
+    const single *s = self;
+
+    (void)number;
+    return pada_strategy_single_path(e, &s->path, draws, NULL, 1, &epoch->sgd);
+}
+
+static void distributions(const void *self, const pada_epoch *epoch, pada_distributions *out)
+{
+    const single *s = self;
+
+    (void)epoch;
+    *out = (pada_distributions){.paths = &s->sampler};
+}
+
+const pada_strategy_ops pada_strategy_single = {
+    .name = "single",
+    .summary = "one network for the whole run: stand-alone training",
+    .settings_bytes = sizeof(pada_single_settings),
+    .bind_settings = bind_settings,
+    .state_bytes = sizeof(single),
+    .init = init,
+    .begin_epoch = begin_epoch,
+    .step = step,
+    .distributions = distributions,
+};
