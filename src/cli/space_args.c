@@ -1,6 +1,8 @@
 /* space_args.c - the options that choose a search space and the sizes of its network. */
 #include "cli/space_args.h"
 
+#include <inttypes.h>
+
 /* Ranges only keep the values inside an int; pada_space_init has the real ones. */
 #define SIZE_OPTION(option_name, field, text)                                                  \
     {                                                                                          \
@@ -33,4 +35,15 @@ pada_status pada_space_from_args(pada_space *space, const pada_space_args *args)
 
     PADA_TRY(pada_space_find(&ops, args->space));
     return pada_space_init(space, ops, &config);
+}
+
+pada_status pada_space_for_data(pada_space *space, pada_space_args *args, const pada_dataset *data)
+{
+    if (args->classes != 0 && args->classes != data->n_classes)
+        return PADA_FAIL(PADA_EINVAL,
+                         "--classes %" PRId64 " does not fit the data set %s, which has %d",
+                         args->classes, data->name, data->n_classes);
+    args->classes = data->n_classes;
+    args->image_size = data->shape.h; /* a size that was given went into the open */
+    return pada_space_from_args(space, args);
 }

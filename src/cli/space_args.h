@@ -3,6 +3,7 @@
 #define PADA_CLI_SPACE_ARGS_H
 
 #include "base/option.h"
+#include "data/dataset.h"
 #include "space/space.h"
 
 typedef struct pada_space_args {
@@ -13,5 +14,9 @@ typedef struct pada_space_args {
 extern const pada_opt pada_space_options[]; /* --space --channels --cells --classes --image-size */
 
 pada_status pada_space_from_args(pada_space *space, const pada_space_args *args);
+
+/* The same for a network that reads a data set: classes and image size become those of the data; a
+ * number of classes that was given and is another is PADA_EINVAL. */
+pada_status pada_space_for_data(pada_space *space, pada_space_args *args, const pada_dataset *data);
 
 #endif

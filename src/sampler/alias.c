@@ -9,7 +9,8 @@ struct pada_alias {
     int n;
     double *keep;   /* [n] the part of its share that an item keeps, 0 to 1 */
     int32_t *other; /* [n] who gets the rest */
-    int32_t *queue; /* [n] while building: items with too little from the front, others from behind */
+    int32_t
+        *queue; /* [n] while building: items with too little from the front, others from behind */
 };
 
 pada_status pada_alias_create(pada_alias **out, int n)

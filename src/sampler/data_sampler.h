@@ -20,8 +20,9 @@ pada_status pada_data_draw(pada_alias *alias, const double *weights, uint64_t se
                            int32_t *order, int n);
 
 /* What a distribution over n items does; the sum of p is 1. */
-double pada_data_entropy(const double *p, int n);        /* over log n: 1 is uniform */
-double pada_data_effective_share(const double *p, int n); /* effective sample size 1 / sum p^2, over n */
+double pada_data_entropy(const double *p, int n); /* over log n: 1 is uniform */
+double pada_data_effective_share(const double *p,
+                                 int n); /* effective sample size 1 / sum p^2, over n */
 
 #ifdef __cplusplus
 }

@@ -14,7 +14,7 @@ extern "C" {
 #define PADA_MAX_CHOICES 16
 
 typedef struct pada_path_sampler {
-    const pada_space *space;                        /* borrowed */
+    const pada_space *space;                    /* borrowed */
     double p[PADA_MAX_SLOTS][PADA_MAX_CHOICES]; /* [slot][choice]; each slot adds up to 1 */
 } pada_path_sampler;
 

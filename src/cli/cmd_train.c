@@ -1,0 +1,259 @@
+/* cmd_train.c - `pada train`: a supernet from a data set, in a run folder. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cli/command.h"
+#include "cli/engine_args.h"
+#include "cli/print.h"
+#include "cli/run_env.h"
+#include "cli/space_args.h"
+#include "cli/stop_signal.h"
+#include "train/run_config.h"
+#include "train/trainer.h"
+
+typedef struct train {
+    const char *method, *data_name, *out;
+    pada_space_args space_args;
+    pada_engine_args engine_args;
+    pada_recipe recipe;
+    double max_seconds, checkpoint_seconds;
+    int64_t checkpoint_steps;
+    bool quiet, json;
+
+    const pada_strategy_ops *strategy; /* of `method`, known before the options are bound */
+    void *settings;                    /* of the strategy */
+    pada_dataset *data;
+    pada_space space;
+    pada_engine *engine;
+    pada_run_lock lock;
+    pada_metrics last; /* of the last epoch */
+} train;
+
+static const pada_opt options_table[] = {
+    {.name = "method",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(train, method),
+     .default_value = "pada",
+     .meta = "NAME",
+     .help = "how to train; `pada info` lists the methods"},
+    {.name = "data",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(train, data_name),
+     .default_value = "builtin",
+     .meta = "DIR|builtin",
+     .help = "data set"},
+    {.name = "out",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(train, out),
+     .meta = "RUN",
+     .help = "run folder; the same command on it goes on where it stopped",
+     .session = true},
+    {.name = "max-seconds",
+     .type = PADA_OPT_DOUBLE,
+     .offset = offsetof(train, max_seconds),
+     .default_value = "0",
+     .min = 0,
+     .max = 1e9,
+     .meta = "S",
+     .help = "stop with a checkpoint after so long, exit code 75; 0: never",
+     .session = true},
+    {.name = "checkpoint-seconds",
+     .type = PADA_OPT_DOUBLE,
+     .offset = offsetof(train, checkpoint_seconds),
+     .default_value = "60",
+     .min = 0,
+     .max = 1e9,
+     .meta = "S",
+     .help = "time between checkpoints; 0: only at the end",
+     .session = true},
+    {.name = "checkpoint-steps",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(train, checkpoint_steps),
+     .default_value = "0",
+     .min = 0,
+     .max = 1e12,
+     .meta = "N",
+     .help = "a checkpoint also every N steps; 0: not",
+     .session = true},
+    {.name = "quiet",
+     .type = PADA_OPT_BOOL,
+     .offset = offsetof(train, quiet),
+     .help = "no progress, only warnings and errors",
+     .session = true},
+    {.name = "json",
+     .type = PADA_OPT_BOOL,
+     .offset = offsetof(train, json),
+     .help = "one JSON object per epoch: the columns of metrics.csv",
+     .session = true},
+    {.name = NULL},
+};
+
+/* The options depend on the method. */
+static pada_status prepare(void *self, int argc, const char *const *argv)
+{
+    train *t = self;
+    const char *method = pada_options_peek(argc, argv, "method");
+
+    PADA_TRY(pada_strategy_find(&t->strategy, method ? method : "pada"));
+    return pada_calloc(&t->settings, 1, t->strategy->settings_bytes);
+}
+
+static pada_status bind(void *self, pada_options *options)
+{
+    train *t = self;
+
+    PADA_TRY(pada_options_bind(options, options_table, t));
+    PADA_TRY(pada_options_bind(options, pada_space_options, &t->space_args));
+    PADA_TRY(pada_options_bind(options, pada_recipe_options, &t->recipe));
+    PADA_TRY(pada_options_bind(options, pada_engine_options, &t->engine_args));
+    if (!t->strategy->bind_settings) return PADA_OK;
+    return t->strategy->bind_settings(t->settings, options);
+}
+
+/* ---- what the user sees ---- */
+
+static void print_step(void *context, const pada_progress *p)
+{
+    (void)context;
+    fprintf(stderr, "\repoch %d/%d  step %d/%d  loss %.4f  %.0f images/s ", p->epoch + 1,
+            p->n_epochs, p->step, p->n_steps, p->loss, (double)p->images / p->seconds);
+}
+
+static void print_json(const pada_metrics *m)
+{
+    pada_text text = {0};
+    json_t *object = json_object();
+    char hash[17];
+
+    for (int i = 0; i < m->n; i++)
+        pada_json_set(&text, object, m->items[i].name,
+                      isfinite(m->items[i].value) ? json_real(m->items[i].value) : json_null());
+    snprintf(hash, sizeof hash, "%016" PRIx64, m->weights_hash);
+    pada_json_set(&text, object, "weights_hash", json_string(hash));
+    pada_json_set(&text, object, "warnings", json_string(m->warnings));
+    pada_json_line(&text, object);
+    fputs(pada_text_str(&text), stdout);
+    fflush(stdout);
+    pada_text_deinit(&text);
+}
+
+static void print_epoch(void *context, const pada_progress *p, const pada_metrics *m)
+{
+    train *t = context;
+    const double per_image = p->seconds / (double)p->images;
+    const double left =
+        (double)(p->n_epochs - p->epoch - 1) * pada_metrics_get(m, "images") * per_image;
+    const double val = pada_metrics_get(m, "val_top1");
+
+    t->last = *m;
+    if (t->json) print_json(m);
+    if (t->quiet) return;
+    fprintf(stderr, "%sepoch %d/%d  loss %.4f  top-1 %.2f %%", isatty(2) ? "\r\033[K" : "",
+            p->epoch + 1, p->n_epochs, pada_metrics_get(m, "loss"), pada_metrics_get(m, "top1"));
+    if (isfinite(val)) fprintf(stderr, "  val %.2f %%", val);
+    fprintf(stderr, "  lr %.4g  %.0f images/s  %.0f s left\n", pada_metrics_get(m, "lr"),
+            1 / per_image, left);
+}
+
+static void print_message(void *context, const char *text)
+{
+    (void)context;
+    fprintf(stderr, "pada: %s\n", text);
+}
+
+/* ---- running ---- */
+
+static pada_status open_all(train *t)
+{
+    pada_engine_desc desc = {
+        .space = &t->space, .batch_size = (int)t->recipe.batch_size, .mode = PADA_TRAIN};
+    const pada_dataset_desc data = {
+        .where = t->data_name,
+        .splits = t->recipe.validate > 0 ? PADA_SPLITS_ALL : PADA_SPLIT_BIT(PADA_SPLIT_TRAIN),
+        .image_size = (int)t->space_args.image_size};
+
+    PADA_TRY(pada_engine_desc_from_args(&desc, &t->engine_args));
+    t->engine_args.backend = desc.backend->name; /* what `auto` stands for belongs to the run */
+    PADA_TRY(pada_dataset_open(&t->data, &data));
+    PADA_TRY(pada_space_for_data(&t->space, &t->space_args, t->data));
+    return pada_engine_create(&t->engine, &desc);
+}
+
+/* Takes the run folder, and stores or compares the configuration. */
+static pada_status open_run(train *t, const pada_options *options)
+{
+    pada_text config = {0};
+    pada_status st;
+
+    PADA_TRY(pada_run_lock_take(&t->lock, t->out));
+    pada_options_dump(options, &config);
+    st = config.status;
+    if (st == PADA_OK) st = pada_run_config(t->out, pada_text_str(&config));
+    if (st == PADA_OK) st = pada_run_env_write(t->out, t->engine, t->data);
+    pada_text_deinit(&config);
+    return st;
+}
+
+static pada_status run_training(train *t)
+{
+    return pada_train(
+        &(pada_train_desc){.engine = t->engine,
+                           .data = t->data,
+                           .recipe = &t->recipe,
+                           .strategy = t->strategy,
+                           .settings = t->settings,
+                           .run = t->out,
+                           .checkpoint_seconds = t->checkpoint_seconds,
+                           .checkpoint_steps = t->checkpoint_steps,
+                           .max_seconds = t->max_seconds,
+                           .stop = pada_stop_signal(),
+                           .listener = {.context = t,
+                                        .step = isatty(2) && !t->quiet ? print_step : NULL,
+                                        .epoch = print_epoch,
+                                        .message = print_message}});
+}
+
+static pada_status run(void *self, const pada_options *options)
+{
+    train *t = self;
+    pada_status st;
+
+    if (pada_options_n_words(options) > 0) {
+        st = PADA_FAIL(PADA_EINVAL, "unexpected word '%s'; see `pada help train`",
+                       pada_options_word(options, 0));
+        goto out;
+    }
+    if (!t->out) {
+        st = PADA_FAIL(PADA_EINVAL, "no run folder: give --out RUN");
+        goto out;
+    }
+    if ((st = open_all(t)) != PADA_OK) goto out;
+    if ((st = open_run(t, options)) != PADA_OK) goto out;
+    if ((st = run_training(t)) != PADA_OK) goto out;
+    if (!t->json)
+        printf("%s: %s, %" PRId64 " epochs, weights %016" PRIx64 "\n", t->out, t->strategy->name,
+               t->recipe.epochs, pada_engine_weights_hash(t->engine));
+out:
+    pada_run_lock_release(&t->lock);
+    pada_engine_destroy(t->engine);
+    pada_dataset_close(t->data);
+    pada_free(t->settings);
+    return st;
+}
+
+const pada_command pada_command_train = {
+    .name = "train",
+    .summary = "train a supernet, in a run folder that can be continued",
+    .usage = "pada train --out RUN [--method NAME] [--data DIR] [options]",
+    .examples =
+        "pada train --data cifar-10-batches-bin --out runs/pada\n"
+        "pada train --method spos --data my/images --image-size 32 --epochs 50 --out runs/b\n"
+        "pada train --method pada --help",
+    .state_bytes = sizeof(train),
+    .prepare = prepare,
+    .bind = bind,
+    .run = run,
+};

@@ -1,0 +1,23 @@
+/* stop_signal.c - signals that ask a long command to stop where it can go on later. */
+#include "cli/stop_signal.h"
+
+#include <stddef.h>
+
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int number)
+{
+    stopped = 1;
+    if (number == SIGINT) signal(SIGINT, SIG_DFL);
+}
+
+const volatile sig_atomic_t *pada_stop_signal(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGUSR1};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        sigaction(signals[i], &action, NULL);
+    return &stopped;
+}

@@ -1,0 +1,29 @@
+/* checkpoint.h - the checkpoints of a run: RUN/ckpt/NNNNNNNN.safetensors, by number of steps.
+ *
+ * A new one is written beside the others before any is removed; the newest two are kept. One that
+ * turns out to be damaged is renamed to *.damaged and the one before it takes its place. */
+#ifndef PADA_TRAIN_CHECKPOINT_H
+#define PADA_TRAIN_CHECKPOINT_H
+
+#include "base/text.h"
+#include "tensor/state.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Writes the state as the checkpoint after `step` steps and removes all but the newest two. */
+pada_status pada_checkpoint_save(const char *run, int64_t step, const pada_state *state);
+
+/* The newest checkpoint that is whole, opened for loading. *state is NULL and the status PADA_OK if
+ * the run has none. What was damaged is renamed and told in `notes`, a line each. */
+pada_status pada_checkpoint_open(pada_state **state, const char *run, pada_text *notes);
+
+/* The file of the newest checkpoint that is whole, for reading only: nothing is renamed. None is
+ * PADA_ENOENT. */
+pada_status pada_checkpoint_newest(const char *run, pada_text *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,127 @@
+/* metrics.c - the named numbers of one epoch, and the file they go to. */
+#include "train/metrics.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+void pada_metrics_add(pada_metrics *m, double value, const char *name, ...)
+{
+    va_list args;
+
+    PADA_ASSERT(m->n < PADA_MAX_METRICS);
+    va_start(args, name);
+    vsnprintf(m->items[m->n].name, sizeof m->items[m->n].name, name, args);
+    va_end(args);
+    m->items[m->n++].value = value;
+}
+
+double pada_metrics_get(const pada_metrics *m, const char *name)
+{
+    for (int i = 0; i < m->n; i++)
+        if (strcmp(m->items[i].name, name) == 0) return m->items[i].value;
+    return NAN;
+}
+
+void pada_metrics_warn(pada_metrics *m, const char *word)
+{
+    const size_t used = strlen(m->warnings);
+
+    snprintf(m->warnings + used, sizeof m->warnings - used, "%s%s", used > 0 ? ";" : "", word);
+}
+
+static pada_status path_of(pada_text *path, const char *run)
+{
+    pada_text_add(path, "%s/metrics.csv", run);
+    return path->status;
+}
+
+/* The end of the line that starts at `line`, or NULL if it has no newline. */
+static const char *end_of_line(const char *line, const char *end)
+{
+    return line < end ? memchr(line, '\n', (size_t)(end - line)) : NULL;
+}
+
+/* How much of the file stays: the header and the whole rows of earlier epochs. */
+static size_t bytes_before(const char *text, size_t bytes, int epoch)
+{
+    const char *end = text + bytes, *line = end_of_line(text, end);
+
+    if (!line) return 0;
+    line++;
+    for (const char *next; (next = end_of_line(line, end)); line = next + 1) {
+        char *rest;
+        const long number = strtol(line, &rest, 10);
+        if (rest == line || *rest != ',' || number >= epoch) break;
+    }
+    return (size_t)(line - text);
+}
+
+pada_status pada_metrics_rewind(const char *run, int epoch)
+{
+    pada_text path = {0};
+    pada_file file = {0};
+    pada_status st;
+
+    if ((st = path_of(&path, run)) != PADA_OK) goto out;
+    if (!pada_path_exists(pada_text_str(&path))) goto out;
+    if ((st = pada_file_open(&file, pada_text_str(&path))) != PADA_OK) goto out;
+    const size_t keep =
+        file.bytes > 0 && epoch > 0 ? bytes_before((const char *)file.data, file.bytes, epoch) : 0;
+    if (keep != file.bytes) st = pada_file_replace(pada_text_str(&path), file.data, keep);
+out:
+    pada_file_close(&file);
+    pada_text_deinit(&path);
+    return st;
+}
+
+static void add_row(pada_text *text, const pada_metrics *m)
+{
+    for (int i = 0; i < m->n; i++) {
+        if (isnan(m->items[i].value))
+            pada_text_add(text, "%s", i > 0 ? "," : "");
+        else
+            pada_text_add(text, "%s%.9g", i > 0 ? "," : "", m->items[i].value);
+    }
+    pada_text_add(text, ",%016" PRIx64 ",%s\n", m->weights_hash, m->warnings);
+}
+
+static pada_status append(const char *path, const pada_metrics *m)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    pada_text text = {0};
+    pada_status st = PADA_OK;
+
+    if (fd < 0) return PADA_FAIL(PADA_EIO, "%s: %s", path, strerror(errno));
+    if (lseek(fd, 0, SEEK_END) == 0) {
+        for (int i = 0; i < m->n; i++)
+            pada_text_add(&text, "%s%s", i > 0 ? "," : "", m->items[i].name);
+        pada_text_add(&text, ",weights_hash,warnings\n");
+    }
+    add_row(&text, m);
+    st = text.status;
+    const ssize_t written = st == PADA_OK ? write(fd, text.data, text.length) : 0;
+    if (st == PADA_OK && written != (ssize_t)text.length)
+        st = PADA_FAIL(PADA_EIO, "%s: %s", path, written < 0 ? strerror(errno) : "disk full");
+    close(fd);
+    pada_text_deinit(&text);
+    return st;
+}
+
+pada_status pada_metrics_append(const char *run, const pada_metrics *metrics)
+{
+    pada_text path = {0};
+    pada_status st = path_of(&path, run);
+
+    if (st == PADA_OK) st = append(pada_text_str(&path), metrics);
+    pada_text_deinit(&path);
+    return st;
+}

@@ -1,0 +1,144 @@
+/* observatory.c - what an epoch did: results, and what the samplers drew. */
+#include "train/observatory.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sampler/data_sampler.h"
+
+/* Below these a sampler is about to collapse. The official DA ends at a coverage of 0.31. */
+#define LOW_COVERAGE  0.40
+#define LOW_EFFECTIVE 0.20
+#define LOW_ENTROPY   0.25
+
+static const struct {
+    const char *word, *text;
+} warnings[] = {
+    {"coverage", "fewer than 40 % of the training images were drawn in this epoch"},
+    {"effective", "the image distribution is worth less than 20 % of the images"},
+    {"entropy", "the path distribution is close to a single choice"},
+};
+
+const char *pada_warning_text(const char *word)
+{
+    for (size_t i = 0; i < sizeof warnings / sizeof *warnings; i++)
+        if (strncmp(word, warnings[i].word, strlen(warnings[i].word)) == 0) return warnings[i].text;
+    return word;
+}
+
+static void observe_results(const pada_log *log, pada_metrics *m)
+{
+    double loss = 0, norm = 0;
+    int64_t top1 = 0, top5 = 0, clipped = 0;
+
+    for (int i = 0; i < log->n_images; i++) {
+        loss += log->losses[i];
+        top1 += log->ranks[i] < 1;
+        top5 += log->ranks[i] < 5;
+    }
+    for (int i = 0; i < log->n_steps; i++) {
+        norm += log->grad_norms[i];
+        clipped += log->clip_factors[i] < 1;
+    }
+    pada_metrics_add(m, loss / log->n_images, "loss");
+    pada_metrics_add(m, 100.0 * (double)top1 / log->n_images, "top1");
+    pada_metrics_add(m, 100.0 * (double)top5 / log->n_images, "top5");
+    pada_metrics_add(m, norm / log->n_steps, "grad_norm");
+    pada_metrics_add(m, (double)clipped / log->n_steps, "clipped");
+}
+
+/* Choices of different slots with the same label count as one; slot 0 names them. */
+static void observe_choices(const pada_observation *seen, pada_metrics *m)
+{
+    const pada_space *space = seen->env->space;
+    const pada_space_ops *ops = space->ops;
+    int64_t updates[PADA_MAX_SLOTS][PADA_MAX_CHOICES] = {{0}}, least = INT64_MAX;
+
+    for (int i = 0; i < seen->log->n_steps; i++)
+        for (int slot = 0; slot < ops->n_slots; slot++)
+            updates[slot][seen->log->paths[i].choice[slot]]++;
+    for (int c = 0; c < ops->n_choices(space, 0); c++) {
+        double p = 0;
+        int64_t n = 0;
+        for (int slot = 0; slot < ops->n_slots; slot++) {
+            if (c >= ops->n_choices(space, slot)) continue;
+            p += seen->drawn_from->paths->p[slot][c] / ops->n_slots;
+            n += updates[slot][c];
+            if (updates[slot][c] < least) least = updates[slot][c];
+        }
+        pada_metrics_add(m, p, "p_%s", ops->choice_label(space, 0, c));
+        pada_metrics_add(m, (double)n, "updates_%s", ops->choice_label(space, 0, c));
+    }
+    pada_metrics_add(m, (double)least, "updates_min");
+}
+
+static void observe_paths(const pada_observation *seen, pada_metrics *m)
+{
+    const pada_space *space = seen->env->space;
+    const double entropy = pada_path_sampler_entropy(seen->drawn_from->paths);
+    const double images_per_step = (double)seen->log->n_images / seen->log->n_steps;
+    double macs = 0;
+    int64_t dead = 0;
+
+    for (int i = 0; i < seen->log->n_steps; i++) {
+        pada_path live;
+        pada_cost cost;
+        space->ops->canonical(space, &seen->log->paths[i], &live);
+        space->ops->cost(space, &live, &cost);
+        macs += (double)cost.macs * images_per_step;
+        dead += space->ops->dead && space->ops->dead(space, &live);
+    }
+    pada_metrics_add(m, entropy, "path_entropy");
+    observe_choices(seen, m);
+    pada_metrics_add(m, (double)dead / seen->log->n_steps, "dead");
+    pada_metrics_add(m, macs / 1e9, "gmacs");
+    /* Exactly zero is one path on purpose. */
+    if (entropy < LOW_ENTROPY && entropy > 0) pada_metrics_warn(m, "entropy");
+}
+
+/* Draws of each class over what every image once would give: the least and the most. */
+static void observe_classes(const pada_observation *seen, pada_metrics *m)
+{
+    const pada_strategy_env *env = seen->env;
+    int64_t *images = seen->classes, *draws = seen->classes + env->n_classes;
+    double least = INFINITY, most = 0;
+
+    memset(seen->classes, 0, 2 * (size_t)env->n_classes * sizeof *seen->classes);
+    for (int i = 0; i < env->n_images; i++) {
+        images[env->labels[i]]++;
+        draws[env->labels[i]] += seen->counts[i];
+    }
+    for (int c = 0; c < env->n_classes; c++) {
+        if (images[c] == 0) continue;
+        least = fmin(least, (double)draws[c] / (double)images[c]);
+        most = fmax(most, (double)draws[c] / (double)images[c]);
+    }
+    pada_metrics_add(m, least, "class_min");
+    pada_metrics_add(m, most, "class_max");
+}
+
+static void observe_images(const pada_observation *seen, pada_metrics *m)
+{
+    const int n = seen->env->n_images;
+    const double *p = seen->drawn_from->images;
+    const double effective = p ? pada_data_effective_share(p, n) : 1;
+    int64_t covered = 0;
+
+    memset(seen->counts, 0, (size_t)n * sizeof *seen->counts);
+    for (int i = 0; i < n; i++)
+        covered += seen->counts[seen->order[i]]++ == 0;
+    const double coverage = (double)covered / n;
+    pada_metrics_add(m, p ? pada_data_entropy(p, n) : 1, "data_entropy");
+    pada_metrics_add(m, effective, "data_effective");
+    pada_metrics_add(m, coverage, "data_coverage");
+    observe_classes(seen, m);
+    if (coverage < LOW_COVERAGE) pada_metrics_warn(m, "coverage");
+    if (effective < LOW_EFFECTIVE) pada_metrics_warn(m, "effective");
+}
+
+void pada_observe(const pada_observation *seen, pada_metrics *metrics)
+{
+    observe_results(seen->log, metrics);
+    observe_paths(seen, metrics);
+    observe_images(seen, metrics);
+}

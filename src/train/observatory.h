@@ -1,0 +1,38 @@
+/* observatory.h - what an epoch did: results, and what the samplers drew. */
+#ifndef PADA_TRAIN_OBSERVATORY_H
+#define PADA_TRAIN_OBSERVATORY_H
+
+#include "strategy/strategy.h"
+#include "train/metrics.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An epoch that has ended, before the strategy has learned from it. Pointers are borrowed. */
+typedef struct pada_observation {
+    const pada_strategy_env *env;
+    const pada_log *log;
+    const pada_distributions *drawn_from;
+    const int32_t *order; /* [n_images] */
+    int32_t *counts;      /* scratch, room for n_images */
+    int64_t *classes;     /* scratch, room for 2 * n_classes */
+} pada_observation;
+
+/* Adds to the metrics:
+ *   loss, top1, top5 (percent), grad_norm (mean), clipped (share of steps)
+ *   path_entropy (1: uniform), p_<choice> (mean over slots), updates_<choice> (over all slots),
+ *   updates_min (the least used choice of any slot), dead (share of steps that trained next to
+ *   nothing), gmacs (forward multiply-adds, 1e9)
+ *   data_entropy, data_effective (effective sample size over images), data_coverage (share of the
+ *   images drawn at least once), class_min, class_max (draws of a class over its images)
+ * and warnings: coverage, effective, entropy. */
+void pada_observe(const pada_observation *seen, pada_metrics *metrics);
+
+/* What a warning means, for people. */
+const char *pada_warning_text(const char *word);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

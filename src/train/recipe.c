@@ -1,0 +1,66 @@
+/* recipe.c - the numbers of a training run that do not belong to a strategy or a space. */
+#include "train/recipe.h"
+
+#define INT(option_name, field, value, low, high, text)                                    \
+    {                                                                                      \
+        .name = option_name, .type = PADA_OPT_INT, .offset = offsetof(pada_recipe, field), \
+        .default_value = value, .min = low, .max = high, .meta = "N", .help = text         \
+    }
+#define REAL(option_name, field, value, high, text)                                           \
+    {                                                                                         \
+        .name = option_name, .type = PADA_OPT_DOUBLE, .offset = offsetof(pada_recipe, field), \
+        .default_value = value, .min = 0, .max = high, .meta = "X", .help = text              \
+    }
+#define FLAG(option_name, field, value, text)                                               \
+    {                                                                                       \
+        .name = option_name, .type = PADA_OPT_BOOL, .offset = offsetof(pada_recipe, field), \
+        .default_value = value, .help = text                                                \
+    }
+
+const pada_opt pada_recipe_options[] = {
+    INT("epochs", epochs, "250", 1, 1e6, "epochs to train"),
+    INT("batch-size", batch_size, "256", 1, 65536, "images per step"),
+    REAL("lr", lr, "0.05", 1e3, "learning rate of the first epoch"),
+    REAL("lr-min", lr_min, "0", 1e3, "learning rate that the schedule approaches"),
+    {.name = "lr-schedule",
+     .type = PADA_OPT_CHOICE,
+     .offset = offsetof(pada_recipe, lr_schedule),
+     .default_value = "cosine",
+     .choices = "cosine|linear|constant",
+     .help = "learning rates over the epochs"},
+    REAL("momentum", momentum, "0.9", 1, "momentum of the optimiser"),
+    REAL("weight-decay", weight_decay, "0.00025", 1e3, "weight decay, on every parameter"),
+    REAL("clip", clip, "5", 1e9, "largest norm of the whole gradient; 0: no clipping"),
+    FLAG("nesterov", nesterov, "false", "Nesterov's form of momentum"),
+    {.name = "opt-mode",
+     .type = PADA_OPT_CHOICE,
+     .offset = offsetof(pada_recipe, opt_mode),
+     .default_value = "dense",
+     .choices = "dense|skip",
+     .help =
+         "move every parameter sampled so far (as the official code), or only those of the step"},
+    FLAG("augment", augment, "true", "random crops and flips"),
+    {.name = "seed",
+     .type = PADA_OPT_U64,
+     .offset = offsetof(pada_recipe, seed),
+     .default_value = "0",
+     .meta = "N",
+     .help = "seed of all random numbers"},
+    FLAG("variance", variance, "false", "measure the variance of the gradients in every epoch"),
+    INT("validate", validate, "1000", 0, 1e9,
+        "test images tried after every epoch, each batch on a random path; 0: none"),
+    {.name = NULL},
+};
+
+pada_sgd pada_recipe_sgd(const pada_recipe *recipe, int epoch)
+{
+    const pada_schedule schedule = {(pada_schedule_kind)recipe->lr_schedule, recipe->lr,
+                                    recipe->lr_min};
+
+    return (pada_sgd){.lr = pada_schedule_lr(&schedule, epoch, (double)recipe->epochs),
+                      .momentum = recipe->momentum,
+                      .weight_decay = recipe->weight_decay,
+                      .nesterov = recipe->nesterov,
+                      .clip = recipe->clip,
+                      .mode = (pada_sgd_mode)recipe->opt_mode};
+}

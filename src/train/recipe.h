@@ -1,0 +1,36 @@
+/* recipe.h - the numbers of a training run that do not belong to a strategy or a space.
+ *
+ * The defaults are those of the official PA&DA code on NAS-Bench-201. */
+#ifndef PADA_TRAIN_RECIPE_H
+#define PADA_TRAIN_RECIPE_H
+
+#include "base/option.h"
+#include "optim/schedule.h"
+#include "optim/sgd.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct pada_recipe {
+    int64_t epochs, batch_size;
+    double lr, lr_min;
+    int lr_schedule; /* pada_schedule_kind */
+    double momentum, weight_decay, clip;
+    bool nesterov;
+    int opt_mode; /* pada_sgd_mode */
+    bool augment;
+    uint64_t seed;
+    bool variance;    /* measure the variance of gradients */
+    int64_t validate; /* test images that every epoch is tried on; 0: none */
+} pada_recipe;
+
+extern const pada_opt pada_recipe_options[];
+
+/* The step of an epoch: learning rates change once per epoch. */
+pada_sgd pada_recipe_sgd(const pada_recipe *recipe, int epoch);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,59 @@
+/* trainer.h - the loop: epochs, batches, checkpoints, metrics.
+ *
+ * A run is a function of its description. It may be stopped after any step, or die, and is continued
+ * by calling pada_train again with the same description: it goes on from the newest checkpoint and
+ * ends with the same bits. Files of the run folder: config.yaml is the caller's, metrics.csv and
+ * ckpt/ are the trainer's. */
+#ifndef PADA_TRAIN_TRAINER_H
+#define PADA_TRAIN_TRAINER_H
+
+#include <signal.h>
+
+#include "data/dataset.h"
+#include "engine/engine.h"
+#include "strategy/strategy.h"
+#include "train/metrics.h"
+#include "train/recipe.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where a run stands. */
+typedef struct pada_progress {
+    int epoch, n_epochs;
+    int step, n_steps; /* of the epoch; `step` are done */
+    double loss;       /* mean over the epoch so far; NaN before the first step */
+    double seconds;    /* in this process */
+    int64_t images;    /* in this process */
+} pada_progress;
+
+/* What the caller wants to hear; every function may be NULL. */
+typedef struct pada_train_listener {
+    void *context;
+    void (*step)(void *context, const pada_progress *progress);
+    void (*epoch)(void *context, const pada_progress *progress, const pada_metrics *metrics);
+    void (*message)(void *context, const char *text); /* one line, without newline */
+} pada_train_listener;
+
+typedef struct pada_train_desc {
+    pada_engine *engine; /* mode PADA_TRAIN, room for the batch size; its weights are overwritten */
+    const pada_dataset *data; /* both splits open if `validate`, else the training split */
+    const pada_recipe *recipe;
+    const pada_strategy_ops *strategy;
+    const void *settings;              /* of the strategy */
+    const char *run;                   /* run folder; NULL: nothing is stored */
+    double checkpoint_seconds;         /* between checkpoints; 0: only at the end */
+    int64_t checkpoint_steps;          /* also every so many steps; 0: not */
+    double max_seconds;                /* stop then; 0: never */
+    const volatile sig_atomic_t *stop; /* stop as soon as it is not 0; may be NULL */
+    pada_train_listener listener;
+} pada_train_desc;
+
+/* Trains to the end. A stop is PADA_ESTOPPED, with a checkpoint written if there is a run folder. */
+pada_status pada_train(const pada_train_desc *desc);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
