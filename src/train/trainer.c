@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "train/checkpoint.h"
 #include "train/observatory.h"
@@ -162,12 +163,20 @@ static pada_status save(trainer *t)
 
 static pada_status load(trainer *t, pada_state *state)
 {
+    pada_log log;
+
     visit(t, state);
     PADA_TRY(pada_state_finish(state));
+    pada_engine_log_read(t->desc->engine, &log);
     if (t->position[0] < 0 || t->position[0] > t->env.n_epochs || t->position[1] < 0 ||
         t->position[1] >= t->n_steps)
         return PADA_FAIL(PADA_EDATA, "a checkpoint at step %" PRId64 " of epoch %" PRId64,
                          t->position[1], t->position[0]);
+    if (log.n_steps != t->position[1] || log.n_images != t->position[1] * t->env.batch_size)
+        return PADA_FAIL(PADA_EDATA,
+                         "a checkpoint at step %" PRId64 " of an epoch with a log of %d steps, %d "
+                         "images",
+                         t->position[1], log.n_steps, log.n_images);
     return PADA_OK;
 }
 
@@ -188,6 +197,7 @@ static pada_status resume(trainer *t)
     pada_status st;
 
     if (!t->desc->run) return PADA_OK;
+    PADA_TRY(pada_make_dirs(t->desc->run));
     st = pada_checkpoint_open(&state, t->desc->run, &notes);
     if (notes.data) tell_lines(t, notes.data);
     if (st == PADA_OK && state) st = load(t, state);

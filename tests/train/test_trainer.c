@@ -1,0 +1,514 @@
+/* test_trainer.c - runs: the same bits however often they are interrupted, for every strategy. */
+#include <inttypes.h>
+#include <sys/stat.h>
+
+#include "base/hash.h"
+#include "base/scratch.h"
+#include "check.h"
+#include "strategy/importance.h"
+#include "strategy/strategy_single.h"
+#include "tensor/safetensors.h"
+#include "tensor/state.h"
+#include "train/checkpoint.h"
+#include "train/run_config.h"
+#include "train/trainer.h"
+
+#include "train/tiny_data.h"
+
+enum { EPOCHS = 4, BATCH = 12, STEPS = 4 /* per epoch: 12, 12, 12, 8 */ };
+
+static tiny_data data;
+static pada_space space;
+static pada_engine *engine;
+static pada_recipe recipe;
+
+static int open_all(void **state)
+{
+    const pada_space_ops *ops;
+    const pada_backend *backend;
+
+    tiny_data_init(&data);
+    CHECK_OK(pada_space_find(&ops, "nb201"));
+    CHECK_OK(pada_space_init(
+        &space, ops,
+        &(pada_space_config){
+            .channels = 4, .cells = 1, .classes = TINY_CLASSES, .image_size = TINY_SIDE}));
+    CHECK_OK(pada_backend_find(&backend, "cpu"));
+    CHECK_OK(pada_engine_create(&engine, &(pada_engine_desc){.space = &space,
+                                                             .backend = backend,
+                                                             .n_threads = 2,
+                                                             .batch_size = BATCH,
+                                                             .mode = PADA_TRAIN}));
+    recipe = (pada_recipe){.epochs = EPOCHS,
+                           .batch_size = BATCH,
+                           .lr = 0.1,
+                           .momentum = 0.9,
+                           .weight_decay = 1e-3,
+                           .clip = 0.5, /* low, so that clipping happens */
+                           .augment = true,
+                           .variance = true,
+                           .validate = TINY_TEST};
+    return scratch_setup(state);
+}
+
+static int close_all(void **state)
+{
+    pada_engine_destroy(engine);
+    return scratch_teardown(state);
+}
+
+/* ---- running ---- */
+
+static const volatile sig_atomic_t *no_stop = NULL;
+static volatile sig_atomic_t stop_now;
+static int stop_after; /* steps of this process */
+
+static void count_step(void *context, const pada_progress *progress)
+{
+    int *steps = context;
+
+    (void)progress;
+    if (++*steps == stop_after) stop_now = 1;
+}
+
+static void count_epoch(void *context, const pada_progress *progress, const pada_metrics *metrics)
+{
+    (void)metrics;
+    count_step(context, progress);
+}
+
+static char told[4096];
+
+static void keep_message(void *context, const char *text)
+{
+    (void)context;
+    snprintf(told + strlen(told), sizeof told - strlen(told), "%s\n", text);
+}
+
+/* Trains in a folder; stops after `steps` steps unless that is 0. */
+static pada_status run(const char *folder, const pada_strategy_ops *strategy, const void *settings,
+                       int steps)
+{
+    int done = 0;
+
+    stop_now = 0;
+    stop_after = steps;
+    told[0] = '\0';
+    return pada_train(&(pada_train_desc){
+        .engine = engine,
+        .data = &data.base,
+        .recipe = &recipe,
+        .strategy = strategy,
+        .settings = settings,
+        .run = folder,
+        .stop = steps > 0 ? &stop_now : no_stop,
+        .listener = {
+            .context = &done, .step = count_step, .epoch = count_epoch, .message = keep_message}});
+}
+
+static const pada_strategy_ops *method(const char *name)
+{
+    const pada_strategy_ops *ops;
+
+    CHECK_OK(pada_strategy_find(&ops, name));
+    return ops;
+}
+
+static uint64_t hash_file(const char *path)
+{
+    pada_file file = {0};
+
+    CHECK_OK(pada_file_open(&file, path));
+    const uint64_t hash = pada_hash(file.data, file.bytes, 0);
+    pada_file_close(&file);
+    return hash;
+}
+
+/* Of the newest checkpoint: everything that the run would go on from. */
+static uint64_t hash_run(const char *folder)
+{
+    pada_text path = {0};
+
+    CHECK_OK(pada_checkpoint_newest(folder, &path));
+    const uint64_t hash = hash_file(pada_text_str(&path));
+    pada_text_deinit(&path);
+    return hash;
+}
+
+/* metrics.csv without the column `seconds`. */
+static void read_metrics(const char *folder, char *to, size_t bytes)
+{
+    char path[1300];
+    pada_file file = {0};
+    size_t n = 0;
+    int column = 0, seconds = -1;
+
+    snprintf(path, sizeof path, "%s/metrics.csv", folder);
+    CHECK_OK(pada_file_open(&file, path));
+    const char *text = (const char *)file.data, *header = strstr(text, ",seconds,");
+    assert_non_null(header);
+    for (const char *c = text; c <= header; c++)
+        if (*c == ',') seconds = column++ + 1;
+    column = 0;
+    for (size_t i = 0; i < file.bytes && n + 1 < bytes; i++) {
+        if (text[i] == ',') column++;
+        if (text[i] == '\n') column = 0;
+        if (column != seconds) to[n++] = text[i];
+    }
+    to[n] = '\0';
+    pada_file_close(&file);
+}
+
+/* ---- settings ---- */
+
+static const pada_importance_settings official = {.path = {.tau_max = 1},
+                                                  .data = {.tau_max = 1, .replacement = true}};
+/* The other end of every switch. */
+static const pada_importance_settings opposite = {.path = {.scope = 1,
+                                                           .norm = 1,
+                                                           .accumulate = 1,
+                                                           .reset = 1,
+                                                           .update = 1,
+                                                           .schedule = 2,
+                                                           .tau_max = 0.7,
+                                                           .reweight = true,
+                                                           .skip_dead = true},
+                                                  .data = {.accumulate = 1,
+                                                           .memory = 1,
+                                                           .schedule = 1,
+                                                           .tau_max = 0.8,
+                                                           .reweight = true,
+                                                           .replacement = true}};
+static const pada_single_settings one_network = {
+    "|nor_conv_3x3~0|+|nor_conv_1x1~0|skip_connect~1|+|avg_pool_3x3~0|nor_conv_3x3~1|none~2|"};
+
+typedef struct variant {
+    const char *name, *method;
+    const void *settings;
+} variant;
+
+static const variant variants[] = {
+    {"spos", "spos", NULL},
+    {"pada", "pada", &official},
+    {"opposite", "pada", &opposite},
+    {"pa", "pa", &opposite.path},
+    {"da", "da", &opposite.data},
+    {"uniform_replacement", "uniform_replacement", NULL},
+    {"conv_anneal", "conv_anneal", NULL},
+    {"single", "single", &one_network},
+};
+
+/* ---- tests ---- */
+
+static void runs_repeat(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        const variant *v = &variants[i];
+        char a[64], b[64], first[8192], second[8192];
+        snprintf(a, sizeof a, "repeat-a-%s", v->name);
+        snprintf(b, sizeof b, "repeat-b-%s", v->name);
+        CHECK_OK(run(scratch_path(a), method(v->method), v->settings, 0));
+        CHECK_OK(run(scratch_path(b), method(v->method), v->settings, 0));
+        assert_true(hash_run(scratch_path(a)) == hash_run(scratch_path(b)));
+        read_metrics(scratch_path(a), first, sizeof first);
+        read_metrics(scratch_path(b), second, sizeof second);
+        assert_string_equal(first, second);
+        /* A finished run has nothing left to do. */
+        CHECK_OK(run(scratch_path(a), method(v->method), v->settings, 0));
+        assert_true(hash_run(scratch_path(a)) == hash_run(scratch_path(b)));
+    }
+}
+
+/* Stopped after every `n`-th step, again and again, until it is done. */
+static void stopped_runs_end_the_same(void **state)
+{
+    static const int strides[] = {1, 2, 3, 5, 7};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        const variant *v = &variants[i];
+        char name[64], whole[8192], parts[8192];
+        snprintf(name, sizeof name, "whole-%s", v->name);
+        CHECK_OK(run(scratch_path(name), method(v->method), v->settings, 0));
+        const uint64_t want = hash_run(scratch_path(name));
+        read_metrics(scratch_path(name), whole, sizeof whole);
+        for (size_t s = 0; s < sizeof strides / sizeof *strides; s++) {
+            pada_status st;
+            int starts = 0;
+            snprintf(name, sizeof name, "stopped-%s-%d", v->name, strides[s]);
+            while ((st = run(scratch_path(name), method(v->method), v->settings, strides[s])) ==
+                   PADA_ESTOPPED)
+                starts++;
+            CHECK_OK(st);
+            assert_true(starts >= EPOCHS * STEPS / strides[s] - 1);
+            assert_true(hash_run(scratch_path(name)) == want);
+            read_metrics(scratch_path(name), parts, sizeof parts);
+            assert_string_equal(parts, whole);
+        }
+    }
+}
+
+static uint64_t weights_after(const char *name, const char *method_name, const void *settings)
+{
+    CHECK_OK(run(scratch_path(name), method(method_name), settings, 0));
+    return pada_engine_weights_hash(engine);
+}
+
+/* The invariants of the specification. */
+static void uniform_importance_is_spos(void **state)
+{
+    const pada_importance_settings off = {.path = {.tau_max = 0},
+                                          .data = {.tau_max = 0, .replacement = false}};
+    pada_importance_settings replace = off;
+    const uint64_t spos = weights_after("eq-spos", "spos", NULL);
+
+    (void)state;
+    replace.data.replacement = true;
+    assert_true(weights_after("eq-pada", "pada", &off) == spos);
+    assert_true(weights_after("eq-pa", "pa", &off.path) == spos);
+    assert_true(weights_after("eq-da", "da", &off.data) == spos);
+    assert_true(weights_after("eq-replace", "pada", &replace) != spos);
+    assert_true(weights_after("eq-replace2", "pada", &replace) ==
+                weights_after("eq-control", "uniform_replacement", NULL));
+    assert_true(weights_after("eq-official", "pada", &official) != spos);
+}
+
+/* ---- each saved field is needed ---- */
+
+/* Writes the checkpoint again with one tensor changed, under a right hash. */
+static void spoil(const char *from, const char *to, const char *name)
+{
+    static const struct {
+        const char *dtype;
+        pada_state_type type;
+    } types[] = {{"F32", PADA_STATE_F32},
+                 {"F64", PADA_STATE_F64},
+                 {"I32", PADA_STATE_I32},
+                 {"I64", PADA_STATE_I64},
+                 {"U8", PADA_STATE_U8}};
+    pada_safetensors *file;
+    pada_state *state;
+
+    CHECK_OK(pada_safetensors_open(&file, from));
+    CHECK_OK(pada_state_create(&state));
+    for (int i = 0; i < pada_safetensors_count(file); i++) {
+        const pada_st_tensor *t = pada_safetensors_get(file, i);
+        int dims[8], type = 0;
+        void *copy;
+        CHECK_OK(pada_calloc(&copy, t->bytes, 1));
+        memcpy(copy, t->data, t->bytes);
+        if (strcmp(t->name, name) == 0) {
+            memset(copy, 0, t->bytes);
+            if (t->bytes > 0 && memcmp(copy, t->data, t->bytes) == 0) memset(copy, 0x3f, t->bytes);
+        }
+        for (int k = 0; k < t->n_dims; k++)
+            dims[k] = (int)t->dims[k];
+        while (strcmp(types[type].dtype, t->dtype) != 0)
+            type++;
+        pada_state_tensor(state, t->name, types[type].type, dims, t->n_dims, copy);
+        pada_free(copy);
+    }
+    CHECK_OK(pada_state_finish(state));
+    CHECK_OK(pada_state_write(state, to));
+    pada_state_destroy(state);
+    pada_safetensors_close(file);
+}
+
+/* Whether a run that goes on from a checkpoint without `name` ends differently, or fails. */
+static bool is_needed(const variant *v, const char *checkpoint, const char *name, uint64_t want,
+                      const char *metrics)
+{
+    static int number;
+    char folder[64], file[200], have[8192];
+
+    snprintf(folder, sizeof folder, "spoiled-%d", number++);
+    snprintf(file, sizeof file, "%s/ckpt", folder);
+    CHECK_OK(pada_make_dirs(scratch_path(file)));
+    snprintf(file, sizeof file, "%s/ckpt/00000006.safetensors", folder);
+    spoil(checkpoint, scratch_path(file), name);
+    if (run(scratch_path(folder), method(v->method), v->settings, 0) != PADA_OK) return true;
+    if (hash_run(scratch_path(folder)) != want) return true;
+    read_metrics(scratch_path(folder), have, sizeof have);
+    /* The rows of the first epoch are missing here; compare the others. */
+    const char *row = strstr(metrics, "\n1,"), *other = strstr(have, "\n1,");
+    assert_non_null(row);
+    assert_non_null(other);
+    return strcmp(row, other) != 0;
+}
+
+static void every_saved_field_is_needed(void **state)
+{
+    static const int used[] = {1, 2}; /* official and opposite */
+    static char names[40][128];
+    static bool needed[40];
+    int n_names = 0;
+
+    (void)state;
+    for (int u = 0; u < 2; u++) {
+        const variant *v = &variants[used[u]];
+        char folder[64], metrics[8192];
+        pada_text path = {0};
+        pada_safetensors *file;
+        snprintf(folder, sizeof folder, "fields-whole-%s", v->name);
+        CHECK_OK(run(scratch_path(folder), method(v->method), v->settings, 0));
+        const uint64_t want = hash_run(scratch_path(folder));
+        read_metrics(scratch_path(folder), metrics, sizeof metrics);
+        snprintf(folder, sizeof folder, "fields-%s", v->name);
+        assert_int_equal(run(scratch_path(folder), method(v->method), v->settings, 6),
+                         PADA_ESTOPPED); /* the middle of the second epoch */
+        CHECK_OK(pada_checkpoint_newest(scratch_path(folder), &path));
+        /* The way itself changes nothing. */
+        assert_false(is_needed(v, pada_text_str(&path), "", want, metrics));
+        CHECK_OK(pada_safetensors_open(&file, pada_text_str(&path)));
+        for (int i = 0; i < pada_safetensors_count(file); i++) {
+            const char *name = pada_safetensors_get(file, i)->name;
+            const char *slash = strrchr(name, '/');
+            char kind[128];
+            int k = 0;
+            /* What is stored per parameter is one field, of which some members are tried. */
+            if (strchr(name, '.') && i % 9 != 0) continue;
+            snprintf(kind, sizeof kind, "%.*s",
+                     strchr(name, '.') ? (slash ? (int)(slash - name) : 0) : 127, name);
+            while (k < n_names && strcmp(names[k], kind) != 0)
+                k++;
+            assert_true(k < 40);
+            if (k == n_names) snprintf(names[n_names++], sizeof names[0], "%s", kind);
+            if (needed[k]) continue;
+            needed[k] = is_needed(v, pada_text_str(&path), name, want, metrics);
+        }
+        pada_safetensors_close(file);
+        pada_text_deinit(&path);
+    }
+    assert_true(n_names > 15);
+    for (int k = 0; k < n_names; k++)
+        if (!needed[k]) fail_msg("%s is saved but nothing depends on it", names[k]);
+}
+
+/* ---- what can go wrong ---- */
+
+static void a_damaged_checkpoint_falls_back(void **state)
+{
+    const char *folder = scratch_path("damaged");
+    char path[1300];
+
+    (void)state;
+    const uint64_t want = weights_after("undamaged", "pada", &official);
+    assert_int_equal(run(folder, method("pada"), &official, 5), PADA_ESTOPPED);
+    assert_int_equal(run(folder, method("pada"), &official, 2), PADA_ESTOPPED);
+    snprintf(path, sizeof path, "%s/ckpt/00000007.safetensors", folder);
+    pada_file file = {0};
+    CHECK_OK(pada_file_open(&file, path));
+    uint8_t *copy;
+    void *memory;
+    CHECK_OK(pada_calloc(&memory, file.bytes, 1));
+    copy = memory;
+    memcpy(copy, file.data, file.bytes);
+    copy[file.bytes - 10] ^= 4; /* one bit */
+    CHECK_OK(pada_file_replace(path, copy, file.bytes));
+    pada_file_close(&file);
+    pada_free(memory);
+    CHECK_OK(run(folder, method("pada"), &official, 0));
+    assert_non_null(strstr(told, "00000007.safetensors: damaged"));
+    assert_non_null(strstr(told, "going on at epoch 2, step 2\n"));
+    assert_true(pada_engine_weights_hash(engine) == want);
+    snprintf(path, sizeof path, "%s/ckpt/00000007.safetensors.damaged", folder);
+    assert_true(pada_path_exists(path));
+}
+
+static void only_two_checkpoints_are_kept(void **state)
+{
+    char path[1300];
+    int kept = 0;
+
+    (void)state;
+    while (run(scratch_path("kept"), method("spos"), NULL, 1) == PADA_ESTOPPED) {}
+    for (int step = 0; step <= EPOCHS * STEPS; step++) {
+        snprintf(path, sizeof path, "%s/ckpt/%08d.safetensors", scratch_path("kept"), step);
+        kept += pada_path_exists(path);
+    }
+    assert_int_equal(kept, 2);
+    assert_true(pada_path_exists(path)); /* the last one */
+}
+
+static void wrong_data_is_refused(void **state)
+{
+    const pada_recipe good = recipe;
+
+    (void)state;
+    recipe.batch_size = TINY_TRAIN + 1;
+    assert_int_equal(run(NULL, method("spos"), NULL, 0), PADA_EINVAL);
+    assert_non_null(strstr(pada_message(), "45"));
+    recipe = good;
+    data.base.n_classes++;
+    assert_int_equal(run(NULL, method("spos"), NULL, 0), PADA_EINVAL);
+    data.base.n_classes--;
+    recipe.lr = 1e30; /* the loss explodes, and that is a failure */
+    recipe.clip = 0;
+    assert_int_equal(run(NULL, method("spos"), NULL, 0), PADA_ENUMERIC);
+    recipe = good;
+}
+
+static void a_full_disk_keeps_the_checkpoint(void **state)
+{
+    const char *folder = scratch_path("full");
+    char ckpt[1300];
+
+    (void)state;
+    assert_int_equal(run(folder, method("spos"), NULL, 3), PADA_ESTOPPED);
+    const uint64_t before = hash_run(folder);
+    /* The next checkpoint would be 00000004.safetensors.tmp.PID; a folder of that name stops it. */
+    snprintf(ckpt, sizeof ckpt, "%s/ckpt/00000004.safetensors.tmp.%d", folder, (int)getpid());
+    CHECK_OK(pada_make_dirs(ckpt));
+    assert_int_equal(run(folder, method("spos"), NULL, 1), PADA_EIO);
+    assert_true(hash_run(folder) == before);
+    rmdir(ckpt);
+    CHECK_OK(run(folder, method("spos"), NULL, 0));
+}
+
+static void configurations_are_compared(void **state)
+{
+    const char *folder = scratch_path("config");
+    pada_run_lock lock = {0}, second = {0};
+
+    (void)state;
+    CHECK_OK(pada_run_lock_take(&lock, folder));
+    assert_int_equal(pada_run_lock_take(&second, folder), PADA_EINVAL);
+    assert_non_null(strstr(pada_message(), "another process"));
+    CHECK_OK(pada_run_config(folder, "lr: 0.05\nseed: 3\nmethod: \"pada\"\n"));
+    CHECK_OK(pada_run_config(folder, "lr: 0.05\nseed: 3\nmethod: \"pada\"\n"));
+    CHECK_OK(pada_run_config(folder, "seed: 3\nlr: 0.05\nmethod: \"pada\"\n"));
+    assert_int_equal(pada_run_config(folder, "lr: 0.1\nseed: 3\nextra: 1\n"), PADA_EINVAL);
+    assert_non_null(strstr(pada_message(), "lr ( 0.05 there, 0.1 here), extra (only here), "
+                                           "method (only there)"));
+    pada_run_lock_release(&lock);
+    CHECK_OK(pada_run_lock_take(&second, folder));
+    pada_run_lock_release(&second);
+}
+
+static void out_of_memory(void **state)
+{
+    (void)state;
+    recipe.epochs = 1;
+    /* Without a folder: the engine keeps what it has. The first run makes its buffers. */
+    CHECK_OK(run(NULL, method("pada"), &official, 0));
+    assert_survives_oom(run(NULL, method("pada"), &official, 0), (void)0);
+    recipe.epochs = EPOCHS;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_repeat),
+        cmocka_unit_test(stopped_runs_end_the_same),
+        cmocka_unit_test(uniform_importance_is_spos),
+        cmocka_unit_test(every_saved_field_is_needed),
+        cmocka_unit_test(a_damaged_checkpoint_falls_back),
+        cmocka_unit_test(only_two_checkpoints_are_kept),
+        cmocka_unit_test(wrong_data_is_refused),
+        cmocka_unit_test(a_full_disk_keeps_the_checkpoint),
+        cmocka_unit_test(configurations_are_compared),
+        cmocka_unit_test(out_of_memory),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
