@@ -48,6 +48,10 @@ typedef struct pada_dataset_ops {
     /* Image i, borrowed: [3, h, w]. 0 <= i < n_images[split]. */
     const uint8_t *(*image)(const pada_dataset *ds, pada_split split, int i);
     int (*label)(const pada_dataset *ds, pada_split split, int i);
+    /* Borrowed. NULL, or the result NULL: the classes have numbers only. */
+    const char *(*class_name)(const pada_dataset *ds, int class_number);
+    /* Appends a line for each thing about the files that is allowed but odd. NULL: never any. */
+    void (*remark)(const pada_dataset *ds, pada_text *out);
 } pada_dataset_ops;
 
 /* An open data set; the first member of the struct of each ds_*.c. Read-only for everybody else. */

@@ -21,9 +21,14 @@ typedef struct version {
     const char *name;
     const char *files[PADA_N_SPLITS][MAX_FILES]; /* NULL: no more */
     int n_classes;
-    int label_bytes; /* before the pixels; the last one is the label */
+    const char *const *class_names; /* NULL: not in the binary version */
+    int file_images[PADA_N_SPLITS]; /* of each official file */
+    int label_bytes;                /* before the pixels; the last one is the label */
     double mean[PADA_IMAGE_CHANNELS], deviation[PADA_IMAGE_CHANNELS];
 } version;
+
+static const char *const cifar10_classes[] = {"airplane", "automobile", "bird",  "cat",  "deer",
+                                              "dog",      "frog",       "horse", "ship", "truck"};
 
 static const version versions[] = {
     {.name = "CIFAR-10",
@@ -31,6 +36,8 @@ static const version versions[] = {
                 "data_batch_5.bin"},
                {"test_batch.bin"}},
      .n_classes = 10,
+     .class_names = cifar10_classes,
+     .file_images = {10000, 10000},
      .label_bytes = 1,
      .mean = {0.49139968, 0.48215827, 0.44653124},
      .deviation = {0.24703233, 0.24348505, 0.26158768}},
@@ -39,6 +46,7 @@ static const version versions[] = {
     {.name = "CIFAR-100",
      .files = {{"train.bin"}, {"test.bin"}},
      .n_classes = 100,
+     .file_images = {50000, 10000},
      .label_bytes = 2,
      .mean = {125.3 / 255, 123.0 / 255, 113.9 / 255},
      .deviation = {63.0 / 255, 62.1 / 255, 66.7 / 255}},
@@ -205,6 +213,27 @@ static int label(const pada_dataset *ds, pada_split split, int i)
     return find_record(ds, split, i)[((const cifar *)ds)->version->label_bytes - 1];
 }
 
+static const char *class_name(const pada_dataset *ds, int class_number)
+{
+    const version *v = ((const cifar *)ds)->version;
+
+    PADA_ASSERT(class_number >= 0 && class_number < v->n_classes);
+    return v->class_names ? v->class_names[class_number] : NULL;
+}
+
+static void remark(const pada_dataset *ds, pada_text *out)
+{
+    const cifar *c = (const cifar *)ds;
+
+    for (int split = 0; split < PADA_N_SPLITS; split++)
+        for (int k = 0; k < MAX_FILES; k++) {
+            const int n = c->parts[split][k].n_images, official = c->version->file_images[split];
+            if (n > 0 && n != official)
+                pada_text_add(out, "%s: %d images; the official file has %d\n",
+                              c->version->files[split][k], n, official);
+        }
+}
+
 const pada_dataset_ops pada_dataset_cifar = {
     .name = "cifar",
     .summary = "CIFAR-10 or CIFAR-100, a folder with the binary version",
@@ -215,4 +244,6 @@ const pada_dataset_ops pada_dataset_cifar = {
     .close = close_cifar,
     .image = image,
     .label = label,
+    .class_name = class_name,
+    .remark = remark,
 };

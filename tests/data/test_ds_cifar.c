@@ -84,6 +84,7 @@ static void test_cifar10(void **state)
 {
     static const double mean[] = {0.49139968, 0.48215827, 0.44653124};
     static const double deviation[] = {0.24703233, 0.24348505, 0.26158768};
+    pada_text odd = {0};
     pada_dataset *ds;
     int at = 0;
 
@@ -99,6 +100,11 @@ static void test_cifar10(void **state)
         CHECK_CLOSE(ds->mean[c], mean[c], 0);
         CHECK_CLOSE(ds->deviation[c], deviation[c], 0);
     }
+    assert_string_equal(ds->ops->class_name(ds, 3), "cat");
+    ds->ops->remark(ds, &odd);
+    assert_non_null(strstr(pada_text_str(&odd), "data_batch_5.bin: 6 images; the official file has "
+                                                "10000\ntest_batch.bin: 7 images; "));
+    pada_text_deinit(&odd);
     for (int file = 0; file < 6; file++)
         for (int i = 0; i < file + 2; i++) {
             const pada_split split = file < 5 ? PADA_SPLIT_TRAIN : PADA_SPLIT_TEST;
@@ -182,7 +188,8 @@ static void test_not_a_data_set(void **state)
     assert_refused(PADA_SPLITS_ALL, PADA_EDATA, "",
                    ": no data set in this folder; looked for: the word builtin; a folder with "
                    "data_batch_1.bin to data_batch_5.bin and test_batch.bin (CIFAR-10), or with "
-                   "train.bin and test.bin (CIFAR-100)");
+                   "train.bin and test.bin (CIFAR-100); a folder with train_data_batch_1 to "
+                   "train_data_batch_10 and val_data (ImageNet16)");
     assert_int_equal(pada_dataset_open(&ds, &notes), PADA_EDATA);
     snprintf(message, sizeof message, "%s: a file, not a data set", scratch_path("notes.txt"));
     assert_memory_equal(pada_message(), message, strlen(message));
