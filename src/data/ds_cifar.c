@@ -6,16 +6,14 @@
  * Pixels are 32x32 planes of red, green and blue. The files are mapped and read in place. Files
  * with fewer records than the official ones are fine: a part of the data is data. */
 
-#include <stdio.h>
-
 #include "base/file.h"
 #include "base/mem.h"
 #include "data/dataset.h"
+#include "data/ds_path.h"
 
 #define SIDE        32
 #define IMAGE_BYTES (PADA_IMAGE_CHANNELS * SIDE * SIDE)
 #define MAX_FILES   5 /* of a split */
-#define PATH_BYTES  4096
 
 typedef struct version {
     const char *name;
@@ -65,23 +63,16 @@ typedef struct cifar {
     part parts[PADA_N_SPLITS][MAX_FILES]; /* owned */
 } cifar;
 
-/* "folder/file" in a buffer, so that looking for files cannot run out of memory. A name longer than
- * the system takes is the name of no file. */
-static bool join(char path[PATH_BYTES], const char *folder, const char *file)
-{
-    const int n = snprintf(path, PATH_BYTES, "%s/%s", folder, file);
-    return n > 0 && n < PATH_BYTES;
-}
-
 /* Whether any file of the version is there: with one missing it is still this version, and the open
  * names it. */
 static bool has_files(const version *v, const char *folder)
 {
-    char path[PATH_BYTES];
+    char path[PADA__PATH_BYTES];
 
     for (int split = 0; split < PADA_N_SPLITS; split++)
         for (int k = 0; k < MAX_FILES && v->files[split][k]; k++)
-            if (join(path, folder, v->files[split][k]) && pada_path_exists(path)) return true;
+            if (pada__path_join(path, folder, v->files[split][k]) && pada_path_exists(path))
+                return true;
     return false;
 }
 
@@ -121,9 +112,9 @@ static pada_status check_part(const version *v, part *p, const char *path)
 
 static pada_status open_part(const version *v, part *p, const char *folder, const char *file)
 {
-    char path[PATH_BYTES];
+    char path[PADA__PATH_BYTES];
 
-    if (!join(path, folder, file))
+    if (!pada__path_join(path, folder, file))
         return PADA_FAIL(PADA_ENOENT, "%s/%s: name too long", folder, file);
     PADA_TRY(pada_file_open(&p->file, path));
     return check_part(v, p, path);

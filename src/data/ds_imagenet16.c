@@ -5,11 +5,10 @@
  * are Python pickles of {'data': uint8 [n, 768], 'labels': n integers from 1 to 1000, ..}; a row is
  * 16x16 planes of red, green and blue. Images of label 1 to 120 are kept, as classes 0 to 119, and
  * read in place. Files with fewer images than the official ones are fine. */
-#include <stdio.h>
-
 #include "base/file.h"
 #include "base/mem.h"
 #include "data/dataset.h"
+#include "data/ds_path.h"
 #include "data/pickle.h"
 
 #define SIDE        16
@@ -17,7 +16,6 @@
 #define N_CLASSES   120
 #define MAX_LABEL   1000 /* in the files */
 #define MAX_FILES   10   /* of a split */
-#define PATH_BYTES  4096
 
 static const char *const file_names[PADA_N_SPLITS][MAX_FILES] = {
     {"train_data_batch_1", "train_data_batch_2", "train_data_batch_3", "train_data_batch_4",
@@ -30,7 +28,7 @@ static const char *const file_names[PADA_N_SPLITS][MAX_FILES] = {
 static const int official_images[PADA_N_SPLITS] = {151700, 6000};
 
 typedef struct part {
-    char path[PATH_BYTES]; /* named in the messages of the pickle */
+    char path[PADA__PATH_BYTES]; /* named in the messages of the pickle */
     pada_file file;
     pada_pickle *pickle;
 } part;
@@ -47,21 +45,15 @@ typedef struct imagenet16 {
     int cap_samples[PADA_N_SPLITS];
 } imagenet16;
 
-/* A name longer than the system takes is the name of no file. */
-static bool join(char path[PATH_BYTES], const char *folder, const char *file)
-{
-    const int n = snprintf(path, PATH_BYTES, "%s/%s", folder, file);
-    return n > 0 && n < PATH_BYTES;
-}
-
 /* Any of the files: with one missing it is still this data set, and the open names it. */
 static bool recognises(const char *where)
 {
-    char path[PATH_BYTES];
+    char path[PADA__PATH_BYTES];
 
     for (int split = 0; split < PADA_N_SPLITS; split++)
         for (int k = 0; k < MAX_FILES && file_names[split][k]; k++)
-            if (join(path, where, file_names[split][k]) && pada_path_exists(path)) return true;
+            if (pada__path_join(path, where, file_names[split][k]) && pada_path_exists(path))
+                return true;
     return false;
 }
 
@@ -125,7 +117,7 @@ static pada_status open_split(imagenet16 *m, pada_split split, const char *folde
 {
     for (int k = 0; k < MAX_FILES && file_names[split][k]; k++) {
         part *p = &m->parts[split][k];
-        if (!join(p->path, folder, file_names[split][k]))
+        if (!pada__path_join(p->path, folder, file_names[split][k]))
             return PADA_FAIL(PADA_ENOENT, "%s/%s: name too long", folder, file_names[split][k]);
         PADA_TRY(pada_file_open(&p->file, p->path));
         PADA_TRY(pada_pickle_parse(&p->pickle, p->path, p->file.data, p->file.bytes));

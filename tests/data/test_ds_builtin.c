@@ -199,10 +199,11 @@ static void test_registry(void **state)
     pada_dataset *ds;
 
     (void)state;
-    assert_int_equal(pada_dataset_count(), 3);
+    assert_int_equal(pada_dataset_count(), 4);
     assert_string_equal(pada_dataset_get(0)->name, "builtin");
     assert_string_equal(pada_dataset_get(1)->name, "cifar");
     assert_string_equal(pada_dataset_get(2)->name, "imagenet16");
+    assert_string_equal(pada_dataset_get(3)->name, "folder");
     assert_string_equal(pada_split_name(PADA_SPLIT_TRAIN), "train");
     assert_string_equal(pada_split_name(PADA_SPLIT_TEST), "test");
     pada_dataset_close(NULL);

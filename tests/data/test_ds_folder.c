@@ -1,0 +1,279 @@
+/* test_ds_folder.c - folders of images: layouts, order, numbers, and what is refused. */
+#include "base/scratch.h"
+
+#include <sys/stat.h>
+
+#include "check.h"
+#include "data/dataset.h"
+#include "data/make_images.h"
+
+#define TRAIN PADA_SPLIT_TRAIN
+#define TEST  PADA_SPLIT_TEST
+
+/* A picture of one grey level, PNG or JPEG by its name; its folder is made if need be. */
+static void write_level(const char *name, int level)
+{
+    static uint8_t pixels[40 * 40];
+    char path[1200];
+
+    snprintf(path, sizeof path, "%s", scratch_path(name));
+    *strrchr(path, '/') = '\0';
+    assert_ok(pada_make_dirs(path));
+    memset(pixels, level, sizeof pixels);
+    if (strstr(name, ".png"))
+        write_png(scratch_path(name), 40, 36, (picture_format){.channels = 1}, pixels);
+    else
+        write_jpeg(scratch_path(name), 36, 40, (picture_format){.channels = 1}, pixels);
+}
+
+/* Two classes of seven and three images. The level says class and number. */
+static void write_flat(void)
+{
+    char name[40];
+
+    for (int i = 0; i < 7; i++) {
+        snprintf(name, sizeof name, "cat/%d.png", i);
+        write_level(name, 10 + i);
+    }
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "Dog/x%d.JPEG", 9 - i);
+        write_level(name, 100 + 9 - i);
+    }
+}
+
+static void write_splits(const char *test)
+{
+    char name[40];
+
+    for (int split = 0; split < 2; split++)
+        for (int class = 0; class < 3; class ++)
+            for (int i = 0; i < 2 + split; i++) {
+                snprintf(name, sizeof name, "%s/c%d/%d.png", split ? test : "train", class, i);
+                write_level(name, 100 * split + 10 * class + i);
+            }
+}
+
+static pada_status open_sized(pada_dataset **out, unsigned splits, int image_size)
+{
+    return pada_dataset_open(
+        out,
+        &(pada_dataset_desc){.where = scratch_dir, .splits = splits, .image_size = image_size});
+}
+
+static void assert_refused(unsigned splits, pada_status status, const char *rest)
+{
+    const int64_t live = pada_mem_live();
+    pada_dataset *ds;
+    char message[2048];
+
+    assert_int_equal(open_sized(&ds, splits, 0), status);
+    assert_null(ds);
+    snprintf(message, sizeof message, "%s%s", scratch_dir, rest);
+    if (strncmp(pada_message(), message, strlen(message)) != 0) fail_msg("%s", pada_message());
+    assert_int_equal(pada_mem_live(), live);
+}
+
+/* Image i is of this class and level, everywhere. */
+static void check_image(const pada_dataset *ds, pada_split split, int i, int label, int level)
+{
+    const uint8_t *image = ds->ops->image(ds, split, i);
+
+    assert_int_equal(ds->ops->label(ds, split, i), label);
+    for (int k = 0; k < pada_shape_count(ds->shape); k++)
+        assert_int_equal(image[k], level);
+}
+
+/* Sorted by bytes, so that Dog comes before cat; the fifth cat is for the test. */
+static void test_flat(void **state)
+{
+    static const int cats[] = {10, 11, 12, 13, 15, 16};
+    pada_dataset *ds;
+
+    (void)state;
+    write_flat();
+    write_level(".hidden/a.png", 1);
+    write_level("cat/.a.png", 1);
+    write_level("cat/deeper/a.png", 1);
+    scratch_write(scratch_path("cat/notes.txt"), "hello", 5);
+    scratch_write(scratch_path("readme.png"), "hello", 5);
+    assert_ok(open_sized(&ds, 0, 0));
+    assert_string_equal(ds->name, "image folder");
+    assert_int_equal(ds->n_classes, 2);
+    assert_string_equal(ds->ops->class_name(ds, 0), "Dog");
+    assert_string_equal(ds->ops->class_name(ds, 1), "cat");
+    assert_true(pada_shape_equal(ds->shape, (pada_shape){3, 32, 32}));
+    assert_int_equal(ds->pad, 4);
+    assert_int_equal(ds->n_images[TRAIN], 9);
+    assert_int_equal(ds->n_images[TEST], 1);
+    for (int i = 0; i < 3; i++)
+        check_image(ds, TRAIN, i, 0, 107 + i);
+    for (int i = 0; i < 6; i++)
+        check_image(ds, TRAIN, 3 + i, 1, cats[i]);
+    check_image(ds, TEST, 0, 1, 14);
+    pada_dataset_close(ds);
+}
+
+static void test_splits(void **state)
+{
+    static const char *const folders[] = {"valid", "val", "test"}; /* the later ones win */
+    pada_dataset *ds;
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        write_splits(folders[k]);
+        if (k > 0) write_level("valid/c0/more.png", 7);
+        assert_ok(open_sized(&ds, 0, 16));
+        assert_int_equal(ds->n_classes, 3);
+        assert_true(pada_shape_equal(ds->shape, (pada_shape){3, 16, 16}));
+        assert_int_equal(ds->pad, 2);
+        assert_int_equal(ds->n_images[TRAIN], 6);
+        assert_int_equal(ds->n_images[TEST], 9);
+        for (int i = 0; i < 6; i++)
+            check_image(ds, TRAIN, i, i / 2, i / 2 * 10 + i % 2);
+        for (int i = 0; i < 9; i++)
+            check_image(ds, TEST, i, i / 3, 100 + i / 3 * 10 + i % 3);
+        pada_dataset_close(ds);
+    }
+}
+
+/* Of the train images, whatever was opened. */
+static void test_normalisation(void **state)
+{
+    const double levels[] = {0, 1, 10, 11, 20, 21};
+    double mean = 0, squares = 0;
+    pada_dataset *ds;
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        mean += levels[i] / 255 / 6;
+        squares += pow(levels[i] / 255, 2) / 6;
+    }
+    write_splits("test");
+    for (unsigned splits = 1; splits <= PADA_SPLITS_ALL; splits++) {
+        assert_ok(open_sized(&ds, splits, 0));
+        assert_int_equal(ds->n_images[TRAIN], splits & PADA_SPLIT_BIT(TRAIN) ? 6 : 0);
+        assert_int_equal(ds->n_images[TEST], splits & PADA_SPLIT_BIT(TEST) ? 9 : 0);
+        for (int c = 0; c < 3; c++) {
+            CHECK_CLOSE(ds->mean[c], mean, 1e-12);
+            CHECK_CLOSE(ds->deviation[c], sqrt(squares - mean * mean), 1e-12);
+        }
+        pada_dataset_close(ds);
+    }
+    /* All of one colour: nothing to divide by. */
+    scratch_clear(NULL);
+    write_level("a/0.png", 51);
+    write_level("b/0.png", 51);
+    assert_ok(open_sized(&ds, PADA_SPLIT_BIT(TRAIN), 0));
+    CHECK_CLOSE(ds->mean[1], 0.2, 1e-12);
+    CHECK_CLOSE(ds->deviation[1], 1, 0);
+    pada_dataset_close(ds);
+}
+
+static void test_wrong_folders(void **state)
+{
+    pada_dataset *ds;
+
+    (void)state;
+    assert_refused(0, PADA_EDATA, ": no data set in this folder; looked for: ");
+    assert_ok(pada_make_dirs(scratch_path("train/cat")));
+    assert_ok(pada_make_dirs(scratch_path("dog")));
+    assert_refused(0, PADA_EDATA, ": no data set in this folder; looked for: ");
+
+    scratch_clear(NULL);
+    write_level("cat/0.png", 1);
+    assert_refused(0, PADA_EDATA, ": 1 class folders; at least 2 are needed");
+    write_level("dog/0.png", 1);
+    assert_refused(0, PADA_EDATA, ": no test images: no class has 5 images");
+    assert_ok(open_sized(&ds, PADA_SPLIT_BIT(TRAIN), 0));
+    pada_dataset_close(ds);
+    assert_ok(pada_make_dirs(scratch_path("emu")));
+    assert_refused(PADA_SPLIT_BIT(TRAIN), PADA_EDATA, "/emu: no PNG or JPEG images");
+
+    scratch_clear(NULL);
+    write_splits("other");
+    scratch_remove_tree(scratch_path("other"));
+    assert_refused(0, PADA_ENOENT, ": a folder train, but neither test, val nor valid");
+    assert_ok(open_sized(&ds, PADA_SPLIT_BIT(TRAIN), 0));
+    pada_dataset_close(ds);
+    write_splits("test");
+    write_level("test/c11/0.png", 1);
+    assert_refused(0, PADA_EDATA, "/train: no class 'c11', which is in ");
+    scratch_remove_tree(scratch_path("test/c11"));
+    scratch_remove_tree(scratch_path("test/c2"));
+    assert_refused(0, PADA_EDATA, "/test: no class 'c2', which is in ");
+    assert_fails(open_sized(&ds, 0, 1025), PADA_EINVAL, "image size 1025 is not in 1 to 1024");
+}
+
+/* A PNG of so many pixels a side without its end: the larger, the later it is found to be broken. */
+static void write_cut_png(const char *name, int side)
+{
+    uint8_t *pixels = calloc((size_t)side, (size_t)side);
+    pada_file file;
+
+    assert_non_null(pixels);
+    write_png(scratch_path(name), side, side, (picture_format){.channels = 1}, pixels);
+    assert_ok(pada_file_open(&file, scratch_path(name)));
+    assert_int_equal(truncate(scratch_path(name), (off_t)file.bytes - 8), 0);
+    pada_file_close(&file);
+    free(pixels);
+}
+
+/* Of two broken images always the first one is named, even if the second takes longer. */
+static void test_first_failure(void **state)
+{
+    (void)state;
+    write_splits("test");
+    write_cut_png("train/c0/0.png", 1500);
+    write_cut_png("train/c0/1.png", 4000);
+    for (int i = 0; i < 3; i++)
+        assert_refused(0, PADA_EDATA, "/train/c0/0.png: broken PNG: the file is cut short");
+    write_cut_png("train/c0/0.png", 4000);
+    write_cut_png("train/c0/1.png", 1500);
+    for (int i = 0; i < 3; i++)
+        assert_refused(0, PADA_EDATA, "/train/c0/0.png: broken PNG: the file is cut short");
+}
+
+static void test_wrong_images(void **state)
+{
+    (void)state;
+    write_splits("test");
+    scratch_write(scratch_path("train/c2/1.png"), "hello", 5);
+    assert_refused(PADA_SPLIT_BIT(TEST), PADA_EDATA,
+                   "/train/c2/1.png: neither a PNG nor a JPEG image");
+    write_level("train/c2/1.png", 3);
+    unlink(scratch_path("test/c0/1.png"));
+    assert_int_equal(symlink("nowhere", scratch_path("test/c0/1.png")), 0);
+    assert_refused(0, PADA_ENOENT, "/test/c0/1.png: No such file or directory");
+    if (geteuid() != 0) { /* who may read everything cannot try this */
+        unlink(scratch_path("test/c0/1.png"));
+        write_level("test/c0/1.png", 3);
+        assert_int_equal(chmod(scratch_path("test/c0/1.png"), 0), 0);
+        assert_refused(0, PADA_EIO, "/test/c0/1.png: Permission denied");
+    }
+}
+
+static void test_oom(void **state)
+{
+    pada_dataset *ds = NULL;
+
+    (void)state;
+    write_splits("test");
+    assert_survives_oom(open_sized(&ds, 0, 8), pada_dataset_close(ds));
+    scratch_clear(NULL);
+    write_flat();
+    assert_survives_oom(open_sized(&ds, PADA_SPLIT_BIT(TEST), 8), pada_dataset_close(ds));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_flat, scratch_clear),
+        cmocka_unit_test_setup(test_splits, scratch_clear),
+        cmocka_unit_test_setup(test_normalisation, scratch_clear),
+        cmocka_unit_test_setup(test_wrong_folders, scratch_clear),
+        cmocka_unit_test_setup(test_first_failure, scratch_clear),
+        cmocka_unit_test_setup(test_wrong_images, scratch_clear),
+        cmocka_unit_test_setup(test_oom, scratch_clear),
+    };
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}
