@@ -1,6 +1,8 @@
 /* dataset.c - the registry of data sets, and what is the same for all of them. */
 #include "data/dataset.h"
 
+#include <math.h>
+
 #include "base/file.h"
 
 #define PADA_DATASET(file) extern const pada_dataset_ops pada_dataset_##file;
@@ -112,6 +114,27 @@ void pada_dataset_fill(const pada_dataset *ds, pada_split split, int first, int 
         for (int c = 0; c < PADA_IMAGE_CHANNELS; c++)
             for (int k = 0; k < plane; k++)
                 *images++ = ds->levels[c][*from++];
+    }
+}
+
+void pada_dataset_measure(const pada_dataset *ds, pada_split split, double *mean, double *deviation)
+{
+    const int plane = ds->shape.h * ds->shape.w;
+    const double n = (double)ds->n_images[split] * plane;
+
+    PADA_ASSERT(ds->n_images[split] > 0);
+    for (int c = 0; c < PADA_IMAGE_CHANNELS; c++) {
+        uint64_t sum = 0, squares = 0;
+        for (int i = 0; i < ds->n_images[split]; i++) {
+            const uint8_t *from = ds->ops->image(ds, split, i) + c * plane;
+            for (int k = 0; k < plane; k++) {
+                sum += from[k];
+                squares += (uint64_t)from[k] * from[k];
+            }
+        }
+        const double level = (double)sum / n, variance = (double)squares / n - level * level;
+        mean[c] = level / 255;
+        deviation[c] = variance > 1e-6 ? sqrt(variance) / 255 : 0; /* less is rounding */
     }
 }
 

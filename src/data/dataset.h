@@ -81,6 +81,11 @@ void pada_dataset_close(pada_dataset *ds); /* NULL is fine */
 void pada_dataset_fill(const pada_dataset *ds, pada_split split, int first, int n, float *images,
                        int32_t *labels);
 
+/* Mean and deviation of the channels over all images of a split that has some (asserted), divided
+ * by 255: mean [3], deviation [3]. Sums are integers, so the order of the images does not matter. */
+void pada_dataset_measure(const pada_dataset *ds, pada_split split, double *mean,
+                          double *deviation);
+
 const char *pada_split_name(pada_split split); /* "train", "test" */
 
 int pada_dataset_count(void);

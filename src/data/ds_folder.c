@@ -9,7 +9,6 @@
  * therefore read even if only the test images were asked for. */
 #include <dirent.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -330,26 +329,11 @@ static void drop_split(folder *f, pada_split split)
 }
 
 /* Of the train images. A channel that is the same everywhere is not scaled. */
-static void measure(folder *f)
+static void measure(pada_dataset *ds)
 {
-    const int n_images = f->base.n_images[PADA_SPLIT_TRAIN];
-    const int plane = f->base.shape.h * f->base.shape.w;
-    const double n = (double)n_images * plane;
-
-    for (int c = 0; c < PADA_IMAGE_CHANNELS; c++) {
-        uint64_t sum = 0, squares = 0;
-        for (int i = 0; i < n_images; i++) {
-            const uint8_t *from = f->pixels[PADA_SPLIT_TRAIN] +
-                                  ((size_t)i * PADA_IMAGE_CHANNELS + (size_t)c) * (size_t)plane;
-            for (int k = 0; k < plane; k++) {
-                sum += from[k];
-                squares += (uint64_t)from[k] * from[k];
-            }
-        }
-        const double mean = (double)sum / n, variance = (double)squares / n - mean * mean;
-        f->base.mean[c] = mean / 255;
-        f->base.deviation[c] = variance > 1e-6 ? sqrt(variance) / 255 : 1;
-    }
+    pada_dataset_measure(ds, PADA_SPLIT_TRAIN, ds->mean, ds->deviation);
+    for (int c = 0; c < PADA_IMAGE_CHANNELS; c++)
+        if (ds->deviation[c] == 0) ds->deviation[c] = 1;
 }
 
 /* ---- the data set ---- */
@@ -374,13 +358,15 @@ static pada_status read_all(folder *f, const pada_dataset_desc *desc)
     s = memory;
     st = scan_all(f, s, desc);
     if (st == PADA_OK) st = read_split(f, &s->found[PADA_SPLIT_TRAIN], PADA_SPLIT_TRAIN);
-    if (st == PADA_OK) measure(f);
+    if (st == PADA_OK) measure(&f->base);
     if (!(desc->splits & PADA_SPLIT_BIT(PADA_SPLIT_TRAIN))) drop_split(f, PADA_SPLIT_TRAIN);
     if (st == PADA_OK && desc->splits & PADA_SPLIT_BIT(PADA_SPLIT_TEST))
         st = read_split(f, &s->found[PADA_SPLIT_TEST], PADA_SPLIT_TEST);
     free_scan(s);
     return st;
 }
+
+extern const pada_dataset_ops pada_dataset_folder; /* the measurement reads images through it */
 
 static pada_status open_folder(pada_dataset **out, const pada_dataset_desc *desc)
 {
@@ -392,7 +378,9 @@ static pada_status open_folder(pada_dataset **out, const pada_dataset_desc *desc
         return PADA_FAIL(PADA_EINVAL, "image size %d is not in 1 to %d", size, MAX_SIZE);
     PADA_TRY(pada_calloc(&memory, 1, sizeof(folder)));
     folder *f = memory;
-    f->base = (pada_dataset){.name = "image folder", .shape = {PADA_IMAGE_CHANNELS, size, size}};
+    f->base = (pada_dataset){.ops = &pada_dataset_folder,
+                             .name = "image folder",
+                             .shape = {PADA_IMAGE_CHANNELS, size, size}};
     const pada_status st = read_all(f, desc);
     if (st != PADA_OK) {
         close_folder(&f->base);

@@ -1,0 +1,315 @@
+/* cmd_data.c - `pada data`: what a data set holds, and whether something is wrong with it.
+ *
+ * Problems make `verify` fail: with them a training would be worth nothing. Warnings do not: real
+ * data sets have duplicates, and a part of the data is data. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/print.h"
+#include "data/inspect.h"
+
+#define CHANNELS  PADA_IMAGE_CHANNELS
+#define IMBALANCE 3 /* the largest class to the smallest: a warning from here on */
+
+typedef struct data {
+    int64_t image_size;
+    bool json;
+
+    pada_dataset *set;
+    pada_facts facts;
+    const char *where;
+} data;
+
+static const pada_opt options_table[] = {
+    {.name = "image-size",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(data, image_size),
+     .min = 1,
+     .max = 1000000,
+     .meta = "N",
+     .help = "rows and columns to which image folders are scaled (default: 32)"},
+    {.name = "json",
+     .type = PADA_OPT_BOOL,
+     .offset = offsetof(data, json),
+     .help = "one JSON object"},
+    {.name = NULL},
+};
+
+static pada_status bind(void *self, pada_options *options)
+{
+    return pada_options_bind(options, options_table, self);
+}
+
+/* ---- info ---- */
+
+/* The name of a class, or NULL. */
+static const char *class_name(const data *d, int i)
+{
+    const pada_dataset_ops *ops = d->set->ops;
+
+    return ops->class_name ? ops->class_name(d->set, i) : NULL;
+}
+
+static json_t *json_numbers(const double numbers[CHANNELS])
+{
+    return json_pack("[f, f, f]", numbers[0], numbers[1], numbers[2]);
+}
+
+/* Appends the item to the array, which it takes over. */
+static void append(pada_text *out, json_t *array, json_t *item)
+{
+    if (json_array_append_new(array, item) != 0 && out->status == PADA_OK)
+        out->status = PADA_FAIL(PADA_ENOMEM, "out of memory (JSON)");
+}
+
+static json_t *json_classes(const data *d, pada_text *out)
+{
+    json_t *classes = json_array();
+
+    for (int i = 0; i < d->set->n_classes; i++) {
+        const char *text = class_name(d, i);
+        json_t *name = text ? json_string(text) : NULL;
+        if (!name) name = json_null(); /* also for a folder whose name is not UTF-8 */
+        append(out, classes,
+               json_pack("{s:o, s:i, s:i}", "name", name, "train",
+                         d->facts.splits[0].class_counts[i], "test",
+                         d->facts.splits[1].class_counts[i]));
+    }
+    return classes;
+}
+
+static void info_json(const data *d, pada_text *out)
+{
+    const pada_dataset *set = d->set;
+    json_t *object = json_object();
+
+    pada_json_set(out, object, "name", json_string(set->name));
+    pada_json_set(out, object, "kind", json_string(set->ops->name));
+    pada_json_set(out, object, "train", json_integer(set->n_images[PADA_SPLIT_TRAIN]));
+    pada_json_set(out, object, "test", json_integer(set->n_images[PADA_SPLIT_TEST]));
+    pada_json_set(out, object, "image_size", json_integer(set->shape.h));
+    pada_json_set(out, object, "mean", json_numbers(set->mean));
+    pada_json_set(out, object, "deviation", json_numbers(set->deviation));
+    pada_json_set(out, object, "classes", json_classes(d, out));
+    pada_json_line(out, object);
+}
+
+static void info_text(const data *d, pada_text *out)
+{
+    const pada_dataset *set = d->set;
+
+    pada_text_add(out, "%s\n  images     %d train, %d test, %dx%d pixels\n", set->name,
+                  set->n_images[PADA_SPLIT_TRAIN], set->n_images[PADA_SPLIT_TEST], set->shape.h,
+                  set->shape.w);
+    pada_text_add(out, "  mean       %.6f %.6f %.6f\n", set->mean[0], set->mean[1], set->mean[2]);
+    pada_text_add(out, "  deviation  %.6f %.6f %.6f\n", set->deviation[0], set->deviation[1],
+                  set->deviation[2]);
+    pada_text_add(out, "  class      train     test\n");
+    for (int i = 0; i < set->n_classes; i++) {
+        const char *name = class_name(d, i);
+        pada_text_add(out, "  %5d %10d %8d%s%s\n", i, d->facts.splits[0].class_counts[i],
+                      d->facts.splits[1].class_counts[i], name ? "  " : "", name ? name : "");
+    }
+}
+
+static pada_status info(data *d, pada_text *out)
+{
+    if (d->json)
+        info_json(d, out);
+    else
+        info_text(d, out);
+    return out->status;
+}
+
+/* ---- verify ---- */
+
+/* What was found, in the order in which it was found. */
+typedef struct findings {
+    pada_text *out;
+    bool json;
+    json_t *lists[2]; /* warnings, problems */
+    int counts[2];
+} findings;
+
+typedef enum severity { WARNING, PROBLEM } severity;
+
+static void find(findings *f, severity how, const char *format, ...) PADA_PRINTF(3, 4);
+
+static void find(findings *f, severity how, const char *format, ...)
+{
+    char line[400];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    f->counts[how]++;
+    if (f->json)
+        append(f->out, f->lists[how], json_string(line));
+    else
+        pada_text_add(f->out, "%s: %s\n", how == PROBLEM ? "problem" : "warning", line);
+}
+
+/* Some of them are odd, more than half are wrong. */
+static severity by_share(int n, int whole)
+{
+    return n > whole / 2 ? PROBLEM : WARNING;
+}
+
+static void verify_classes(findings *f, const data *d, pada_split split)
+{
+    const pada_split_facts *facts = &d->facts.splits[split];
+    int n_empty = 0;
+
+    for (int i = 0; i < d->set->n_classes; i++)
+        n_empty += facts->class_counts[i] == 0;
+    if (n_empty > 0)
+        find(f, PROBLEM, "%s: %d of %d classes have no images", pada_split_name(split), n_empty,
+             d->set->n_classes);
+    else if (facts->largest >= IMBALANCE * facts->smallest)
+        find(f, WARNING, "%s: classes have %d to %d images", pada_split_name(split),
+             facts->smallest, facts->largest);
+}
+
+static void verify_images(findings *f, const data *d, pada_split split)
+{
+    const pada_split_facts *facts = &d->facts.splits[split];
+    const char *name = pada_split_name(split);
+    const int n = d->set->n_images[split];
+
+    if (facts->n_constant > 0)
+        find(f, by_share(facts->n_constant, n), "%s: %d of %d images are of one colour", name,
+             facts->n_constant, n);
+    if (facts->n_duplicates > 0)
+        find(f, by_share(facts->n_duplicates, n),
+             "%s: %d of %d images are copies of others, %d of them with another label", name,
+             facts->n_duplicates, n, facts->n_conflicts);
+}
+
+/* How far the images are from mean 0 and deviation 1 after the normalisation. */
+static void verify_normalisation(findings *f, const data *d)
+{
+    const pada_split_facts *train = &d->facts.splits[PADA_SPLIT_TRAIN];
+    double shift = 0, ratio = 1;
+
+    for (int c = 0; c < CHANNELS; c++) {
+        const double used = d->set->deviation[c], measured = train->deviation[c];
+        shift = fmax(shift, fabs(train->mean[c] - d->set->mean[c]) / used);
+        ratio = fmax(ratio, measured > 0 ? fmax(used / measured, measured / used) : INFINITY);
+    }
+    if (shift < 0.02 && ratio < 1.02) return;
+    find(f, shift > 0.5 || ratio > 1.5 ? PROBLEM : WARNING,
+         "train: mean %.4f %.4f %.4f, deviation %.4f %.4f %.4f, normalised with %.4f %.4f %.4f and "
+         "%.4f %.4f %.4f",
+         train->mean[0], train->mean[1], train->mean[2], train->deviation[0], train->deviation[1],
+         train->deviation[2], d->set->mean[0], d->set->mean[1], d->set->mean[2],
+         d->set->deviation[0], d->set->deviation[1], d->set->deviation[2]);
+}
+
+/* Of the files; the data set writes a line for each. */
+static pada_status verify_files(findings *f, const data *d)
+{
+    pada_text remarks = {0};
+
+    if (d->set->ops->remark) d->set->ops->remark(d->set, &remarks);
+    for (const char *line = pada_text_str(&remarks); *line;) {
+        const int n = (int)strcspn(line, "\n");
+        find(f, WARNING, "%.*s", n, line);
+        line += line[n] ? n + 1 : n;
+    }
+    const pada_status st = remarks.status;
+    pada_text_deinit(&remarks);
+    return st;
+}
+
+static pada_status verify_all(findings *f, const data *d)
+{
+    const int n_test = d->set->n_images[PADA_SPLIT_TEST];
+
+    PADA_TRY(verify_files(f, d));
+    for (int split = 0; split < PADA_N_SPLITS; split++) {
+        verify_classes(f, d, (pada_split)split);
+        verify_images(f, d, (pada_split)split);
+    }
+    if (d->facts.n_shared > 0)
+        find(f, by_share(d->facts.n_shared, n_test), "%d of %d test images are train images",
+             d->facts.n_shared, n_test);
+    verify_normalisation(f, d);
+    return PADA_OK;
+}
+
+static void add_summary(findings *f, const data *d)
+{
+    const int n_images = d->set->n_images[PADA_SPLIT_TRAIN] + d->set->n_images[PADA_SPLIT_TEST];
+    const int n_problems = f->counts[PROBLEM], n_warnings = f->counts[WARNING];
+
+    if (f->json) {
+        json_t *object = json_object();
+        pada_json_set(f->out, object, "name", json_string(d->set->name));
+        pada_json_set(f->out, object, "images", json_integer(n_images));
+        pada_json_set(f->out, object, "ok", json_boolean(n_problems == 0));
+        pada_json_set(f->out, object, "problems", json_incref(f->lists[PROBLEM]));
+        pada_json_set(f->out, object, "warnings", json_incref(f->lists[WARNING]));
+        pada_json_line(f->out, object);
+    } else if (n_problems == 0) {
+        pada_text_add(f->out, "%s: %d images are fine, %d warnings\n", d->set->name, n_images,
+                      n_warnings);
+    }
+}
+
+static pada_status verify(data *d, pada_text *out)
+{
+    findings f = {.out = out, .json = d->json, .lists = {json_array(), json_array()}};
+    pada_status st = verify_all(&f, d);
+
+    if (st == PADA_OK) add_summary(&f, d);
+    json_decref(f.lists[WARNING]);
+    json_decref(f.lists[PROBLEM]);
+    if (st == PADA_OK) st = out->status;
+    if (st != PADA_OK || f.counts[PROBLEM] == 0) return st;
+    return PADA_FAIL(PADA_EDATA, "%s: %d problems, %d warnings", d->where, f.counts[PROBLEM],
+                     f.counts[WARNING]);
+}
+
+/* ---- the command ---- */
+
+static pada_status inspect(data *d, const char *what, pada_text *out)
+{
+    const pada_dataset_desc desc = {.where = d->where, .image_size = (int)d->image_size};
+
+    PADA_TRY(pada_dataset_open(&d->set, &desc));
+    PADA_TRY(pada_facts_init(&d->facts, d->set));
+    return strcmp(what, "info") == 0 ? info(d, out) : verify(d, out);
+}
+
+static pada_status run(void *self, const pada_options *options)
+{
+    const char *what = pada_options_n_words(options) == 2 ? pada_options_word(options, 0) : "";
+    data *d = self;
+    pada_text out = {0};
+
+    if (strcmp(what, "info") != 0 && strcmp(what, "verify") != 0)
+        return PADA_FAIL(PADA_EINVAL, "data takes two words: info or verify, and a data set");
+    d->where = pada_options_word(options, 1);
+    const pada_status st = inspect(d, what, &out);
+    fputs(pada_text_str(&out), stdout); /* what is wrong too: `verify` found it */
+    pada_text_deinit(&out);
+    pada_facts_deinit(&d->facts);
+    pada_dataset_close(d->set);
+    return st;
+}
+
+const pada_command pada_command_data = {
+    .name = "data",
+    .summary = "what a data set holds, and whether something is wrong with it",
+    .usage = "pada data info|verify DIR|builtin [options]",
+    .examples = "pada data info builtin\n"
+                "pada data verify cifar-10-batches-bin\n"
+                "pada data verify photos --image-size 64 --json",
+    .state_bytes = sizeof(data),
+    .bind = bind,
+    .run = run,
+};

@@ -1,0 +1,156 @@
+#!/bin/sh
+# test_data.sh - `pada data info` and `verify`: what they say about good, odd and broken data sets.
+# shellcheck source=tests/cli/harness.sh
+. "$(dirname "$0")/harness.sh"
+
+dir=$work/set
+refused() {
+    expect_rc "$1"
+    expect_err "$2"
+    expect_out ''
+}
+# Fails, with findings on standard output and their number on standard error.
+expect_problems() {
+    expect_rc 65
+    expect_err "$1"
+}
+
+# ---- the built-in data set ----
+
+pada data info builtin
+expect_rc 0
+expect_no_err
+expect_out_has '  images     2000 train, 1000 test, 32x32 pixels'
+expect_out_has '  mean       0.504600 0.503700 0.492700'
+expect_out_has '      9        200      100'
+pada data info builtin --json
+expect_rc 0
+expect_out_has '{"name": "builtin", "kind": "builtin", "train": 2000, "test": 1000, "image_size": 32, "mean": [0.5046'
+expect_out_has '"classes": [{"name": null, "train": 200, "test": 100}, '
+pada data verify builtin
+expect_rc 0
+expect_no_err
+expect_out 'builtin: 3000 images are fine, 0 warnings'
+pada data verify builtin --json
+expect_rc 0
+expect_out '{"name": "builtin", "images": 3000, "ok": true, "problems": [], "warnings": []}'
+
+# ---- wrong calls ----
+
+for words in '' info 'verify' 'check builtin' 'info builtin builtin' 'builtin info'; do
+    # shellcheck disable=SC2086 # words
+    pada data $words
+    expect_usage_error 'data takes two words: info or verify, and a data set'
+done
+pada data info builtin --image-size 16
+refused 2 'image size 16 does not fit the data set builtin, which has 32'
+pada data info builtin --image-size 0
+refused 2 'image-size'
+pada data info "$work/none"
+refused 66 "$work/none: no such folder"
+mkdir "$dir"
+pada data verify "$dir"
+refused 65 "$dir: no data set in this folder; looked for: the word builtin; "
+
+# ---- CIFAR: black images of class 0 ----
+
+for k in 1 2 3 4 5; do head -c 3073 /dev/zero >"$dir/data_batch_$k.bin"; done
+head -c $((6 * 3073)) /dev/zero >"$dir/test_batch.bin"
+pada data info "$dir"
+expect_rc 0
+expect_out_has 'CIFAR-10'
+expect_out_has '      0          5        6  airplane'
+expect_out_has '      9          0        0  truck'
+pada data verify "$dir"
+expect_problems "$dir: 8 problems, 6 warnings"
+expect_out_has 'warning: data_batch_5.bin: 1 images; the official file has 10000'
+expect_out_has 'warning: test_batch.bin: 6 images; the official file has 10000'
+expect_out_has 'problem: train: 9 of 10 classes have no images'
+expect_out_has 'problem: train: 5 of 5 images are of one colour'
+expect_out_has 'problem: train: 4 of 5 images are copies of others, 0 of them with another label'
+expect_out_has 'problem: test: 6 of 6 images are of one colour'
+expect_out_has 'problem: 6 of 6 test images are train images'
+expect_out_has 'problem: train: mean 0.0000 0.0000 0.0000, deviation 0.0000 0.0000 0.0000, normalised with 0.4914 0.4822 0.4465'
+pada data verify "$dir" --json
+expect_problems '8 problems, 6 warnings'
+expect_out_has '{"name": "CIFAR-10", "images": 11, "ok": false, "problems": ["train: 9 of 10 classes have no images", '
+expect_out_has '"warnings": ["data_batch_1.bin: 1 images; the official file has 10000", '
+# Cut short: not a warning, and no result.
+head -c 3000 /dev/zero >"$dir/data_batch_3.bin"
+pada data verify "$dir"
+refused 65 "$dir/data_batch_3.bin: 3000 bytes are not a number of CIFAR-10 records of 3073 bytes"
+rm "$dir/data_batch_3.bin"
+pada data verify "$dir"
+refused 66 "$dir/data_batch_3.bin: No such file or directory"
+rm -r "$dir"
+
+# ---- folders of images ----
+
+if ! command -v python3 >/dev/null; then
+    echo 'left out: image folders, no python3'
+    finish
+fi
+# Noise of 20x20 pixels: two classes of 10, and one of 40 whose last image is another one's copy.
+python3 - "$dir" <<'END'
+import os, random, struct, sys, zlib
+
+
+def chunk(name, data):
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+
+def write(path, seed):
+    rng = random.Random(seed)
+    rows = b"".join(b"\0" + bytes(rng.randrange(256) for _ in range(60)) for _ in range(20))
+    head = struct.pack(">IIBBBBB", 20, 20, 8, 2, 0, 0, 0)
+    with open(path, "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+for name, n, first in ("ant", 10, 0), ("bee", 10, 100), ("cow", 40, 200):
+    os.makedirs(os.path.join(sys.argv[1], name))
+    for i in range(n):
+        write(os.path.join(sys.argv[1], name, f"{i:02}.png"), first + i)
+write(os.path.join(sys.argv[1], "cow", "39.png"), 100)
+END
+pada data info "$dir" --image-size 16
+expect_rc 0
+expect_no_err
+expect_out_has 'image folder'
+expect_out_has '  images     48 train, 12 test, 16x16 pixels'
+expect_out_has '      2         32        8  cow'
+pada data info "$dir" --json
+expect_out_has '"kind": "folder", "train": 48, "test": 12, "image_size": 32, '
+expect_out_has '"classes": [{"name": "ant", "train": 8, "test": 2}, '
+pada data verify "$dir"
+expect_rc 0
+expect_no_err
+expect_out_has 'warning: train: classes have 8 to 32 images'
+expect_out_has 'warning: test: classes have 2 to 8 images'
+expect_out_has 'warning: 1 of 12 test images are train images'
+expect_out_has 'image folder: 60 images are fine, 3 warnings'
+# The evaluation scales to the size asked for.
+eval_folder() {
+    pada eval --arch-dialect list 1,3,2,4,0,1 --channels 4 --cells 1 --data "$dir" "$@"
+    expect_rc 0
+    expect_out_has 'images 12 '
+}
+eval_folder --image-size 16 --logits "$work/16.npy"
+eval_folder --image-size 32 --logits "$work/32.npy"
+eval_folder --logits "$work/default.npy"
+checks=$((checks + 2))
+cmp -s "$work/32.npy" "$work/default.npy" || complain 'the default is not 32'
+! cmp -s "$work/16.npy" "$work/32.npy" || complain 'the size does not matter'
+
+head -c 100 "$dir/bee/05.png" >"$work/cut.png"
+cp "$work/cut.png" "$dir/bee/05.png"
+pada data verify "$dir"
+refused 65 "$dir/bee/05.png: broken PNG: "
+rm -r "$dir/bee"
+mkdir "$dir/bee"
+pada data verify "$dir"
+refused 65 "$dir/bee: no PNG or JPEG images"
+rm -r "$dir/bee" "$dir/ant"
+pada data info "$dir"
+refused 65 "$dir: 1 class folders; at least 2 are needed"
+finish
