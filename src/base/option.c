@@ -258,6 +258,7 @@ pada_status pada_options_parse(pada_options *options, int argc, const char *cons
 typedef struct load_context {
     pada_options *options;
     const char *path;
+    bool only_known;
 } load_context;
 
 static pada_status load_pair(void *user, const char *key, const char *value, int line)
@@ -267,6 +268,7 @@ static pada_status load_pair(void *user, const char *key, const char *value, int
     char what[512];
 
     entry *e = find(load->options, key, strlen(key));
+    if (!e && load->only_known) return PADA_OK;
     if (!e) {
         PADA_TRY(nearest_name(load->options, key, &near));
         if (near)
@@ -280,7 +282,12 @@ static pada_status load_pair(void *user, const char *key, const char *value, int
 
 pada_status pada_options_load(pada_options *options, const char *path)
 {
-    return pada__yaml_read(path, load_pair, &(load_context){options, path});
+    return pada__yaml_read(path, load_pair, &(load_context){options, path, false});
+}
+
+pada_status pada_options_load_known(pada_options *options, const char *path)
+{
+    return pada__yaml_read(path, load_pair, &(load_context){options, path, true});
 }
 
 const char *pada_options_peek(int argc, const char *const *argv, const char *name)

@@ -64,6 +64,9 @@ pada_status pada_options_parse(pada_options *options, int argc, const char *cons
  * key or a value that the option does not take is PADA_EINVAL, as for a flag. An empty file sets
  * nothing. */
 pada_status pada_options_load(pada_options *options, const char *path);
+/* The same for a file that was written for other tables too: keys that are not bound here are
+ * passed over, whatever their values. */
+pada_status pada_options_load_known(pada_options *options, const char *path);
 
 /* The value that the last flag --name gives, before any table is bound; NULL: there is none. For
  * commands whose tables depend on it. */

@@ -43,6 +43,13 @@ typedef struct pada_cost {
 
 typedef struct pada_space pada_space;
 
+/* Something that can be said about a path without training: more of it should be better. */
+typedef struct pada_space_score {
+    const char *name;  /* one word: "macs"; NULL ends a table */
+    const char *label; /* for people */
+    double (*score)(const pada_space *space, const pada_path *path); /* finite */
+} pada_space_score;
+
 typedef struct pada_space_ops {
     const char *name;
     const char *summary; /* one line for `pada info` */
@@ -70,6 +77,8 @@ typedef struct pada_space_ops {
     /* Appends a text that is the same for isomorphic paths, as the literature of the space defines
      * them; NULL: it does not. */
     void (*iso_key)(const pada_space *space, const pada_path *path, pada_text *out);
+    /* Baselines of a ranking; NULL: none. */
+    const pada_space_score *scores;
     const char *const *dialects; /* NULL-terminated; the first one is canonical */
     /* Strict: the whole text must be one architecture. dialect NULL: any that is not ambiguous. */
     pada_status (*parse)(const pada_space *space, const char *text, const char *dialect,

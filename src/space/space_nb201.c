@@ -17,6 +17,7 @@
 
 #include "space/nb201_canon.h"
 #include "space/nb201_codec.h"
+#include "space/nb201_scores.h"
 #include "space/space.h"
 
 enum { N_STAGES = 3, N_REDUCTIONS = N_STAGES - 1, IMAGE_CHANNELS = 3 };
@@ -404,6 +405,7 @@ const pada_space_ops pada_space_nb201 = {
     .canonical = canonical,
     .dead = dead,
     .iso_key = iso_key,
+    .scores = pada_nb201_scores,
     .dialects = pada_nb201_dialects,
     .parse = pada_nb201_parse,
     .format = pada_nb201_format,

@@ -19,6 +19,10 @@ typedef struct pada_truth pada_truth;
 /* Reads a file. Missing is PADA_ENOENT; a bad header or row, an architecture twice, a value that is
  * no finite number are PADA_EDATA with "file:line" in the message. */
 pada_status pada_truth_open(pada_truth **out, const pada_space *space, const char *path);
+/* The same with `arch` and this one column; further columns may hold anything. No such column is
+ * PADA_EDATA. column NULL: all columns. */
+pada_status pada_truth_open_column(pada_truth **out, const pada_space *space, const char *path,
+                                   const char *column);
 void pada_truth_close(pada_truth *truth); /* NULL is fine */
 
 int pada_truth_count(const pada_truth *truth);                      /* rows; at least one */

@@ -259,6 +259,28 @@ static void file_errors_name_the_line(void **state)
     assert_int_equal(st, PADA_ENOENT);
 }
 
+static void known_keys_are_taken_from_foreign_files(void **state)
+{
+    const char *path = scratch_path("run.yaml");
+    static const char good[] = "strange: 7\nlr: 0.25\nbatch-size: 32\nmore_strange: [bad]\n";
+    static const char flat[] = "strange: 7\nlr: 0.25\nbatch-size: 32\nout2: x\n";
+    static const char bad[] = "strange: 7\nlr: fast\n";
+    char message[1024];
+
+    (void)state;
+    assert_ok(parse("--batch-size", "8"));
+    scratch_write(path, flat, strlen(flat));
+    assert_ok(pada_options_load_known(options, path));
+    assert_true(values.lr == 0.25);
+    assert_int_equal(values.batch_size, 8); /* the flag */
+    scratch_write(path, bad, strlen(bad));
+    snprintf(message, sizeof message, "%s:2: lr: 'fast' is not a number", path);
+    assert_fails(pada_options_load_known(options, path), PADA_EINVAL, message);
+    scratch_write(path, good, strlen(good)); /* still a flat mapping */
+    assert_int_equal(pada_options_load_known(options, path), PADA_EDATA);
+    assert_int_equal(pada_options_load_known(options, scratch_path("missing.yaml")), PADA_ENOENT);
+}
+
 static void only_flat_mappings_are_taken(void **state)
 {
     (void)state;
@@ -555,6 +577,7 @@ int main(void)
         unit(flags_beat_files_in_any_order),
         unit(files_without_content_set_nothing),
         unit(file_errors_name_the_line),
+        unit(known_keys_are_taken_from_foreign_files),
         unit(only_flat_mappings_are_taken),
         unit(help_lists_every_option),
         unit(long_usage_gets_its_own_line),

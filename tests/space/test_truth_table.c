@@ -95,6 +95,34 @@ static void test_unknown_column_offers_the_nearest(void **state)
     pada_truth_close(truth);
 }
 
+/* One column of a file whose others are anything. */
+static void test_one_column(void **state)
+{
+    static const char text[] = "note,score,arch,loss\nfirst,"
+                               "1.5," SKIP_ALL ",nan\n,-2," NONE_ALL ",x\n";
+    const pada_space space = nb201_space(NULL);
+    const double *values;
+    pada_truth *truth;
+
+    (void)state;
+    assert_int_equal(open_text(&truth, text), PADA_EDATA);
+    assert_int_equal(pada_truth_open_column(&truth, &space, file_name, "score"), PADA_OK);
+    assert_int_equal(pada_truth_count(truth), 2);
+    assert_int_equal(pada_truth_n_columns(truth), 1);
+    assert_string_equal(pada_truth_column_name(truth, 0), "score");
+    assert_int_equal(pada_truth_column(truth, "score", &values), PADA_OK);
+    assert_float_equal(values[0], 1.5, 0);
+    assert_float_equal(values[1], -2, 0);
+    assert_int_equal(pada_truth_path(truth, 0)->choice[5], PADA_NB201_SKIP);
+    pada_truth_close(truth);
+    assert_int_equal(pada_truth_open_column(&truth, &space, file_name, "scores"), PADA_EDATA);
+    assert_non_null(strstr(pada_message(), ":1: no column is called 'scores'"));
+    assert_int_equal(pada_truth_open_column(&truth, &space, file_name, "loss"), PADA_EDATA);
+    assert_non_null(strstr(pada_message(), ":2: loss: 'nan' is not a number"));
+    assert_int_equal(pada_truth_open_column(&truth, &space, file_name, "arch"), PADA_EDATA);
+    assert_null(truth);
+}
+
 static void test_bad_files_are_refused_with_the_line(void **state)
 {
     static const struct {
@@ -233,6 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_tables),
         cmocka_unit_test(test_unknown_column_offers_the_nearest),
+        cmocka_unit_test(test_one_column),
         cmocka_unit_test(test_bad_files_are_refused_with_the_line),
         cmocka_unit_test(test_zero_bytes_and_long_fields_are_refused),
         cmocka_unit_test(test_missing_file),
