@@ -75,6 +75,12 @@ int pada_evaluator_batch_size(const pada_evaluator *ev)
     return ev->batch_size;
 }
 
+void pada_evaluator_describe(const pada_evaluator *ev, pada_text *out)
+{
+    pada_text_add(out, "%s %s, %d images in batches of %d", ev->data->name,
+                  pada_split_name(ev->split), ev->n_images, ev->batch_size);
+}
+
 /* Runs one batch of images first .. first + n - 1 and adds it up; `loss` stays a sum. */
 static pada_status run_batch(pada_evaluator *ev, pada_engine *e, const pada_path *path, int first,
                              int n, pada_evaluation *sums)

@@ -7,6 +7,7 @@
 #define PADA_STUDY_EVALUATE_H
 
 #include "base/status.h"
+#include "base/text.h"
 #include "data/dataset.h"
 #include "engine/engine.h"
 #include "space/space.h"
@@ -37,6 +38,9 @@ void pada_evaluator_destroy(pada_evaluator *ev); /* NULL is fine */
 
 int pada_evaluator_n_images(const pada_evaluator *ev);
 int pada_evaluator_batch_size(const pada_evaluator *ev); /* that the engine must be able to take */
+
+/* Appends what a result belongs to: "CIFAR-10 test, 10000 images in batches of 512". */
+void pada_evaluator_describe(const pada_evaluator *ev, pada_text *out);
 
 /* Runs the path on all images. `logits`, if not NULL, gets [n_images, classes]. An engine whose
  * classes or image size are not those of the data, or with room for smaller batches only, is

@@ -1,0 +1,166 @@
+/* path_list.c - lists of different networks: all of a space, a random sample, those of a file. */
+#include "study/path_list.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "space/path_index.h"
+
+enum { MAX_PATHS = 10000000 };
+
+/* Networks of the space, or MAX_PATHS + 1 if they are more. */
+static int count_paths(const pada_space *space)
+{
+    int64_t n = 1;
+
+    for (int slot = 0; slot < space->ops->n_slots && n <= MAX_PATHS; slot++)
+        n *= space->ops->n_choices(space, slot);
+    return n > MAX_PATHS ? MAX_PATHS + 1 : (int)n;
+}
+
+static pada_status allocate(pada_path_list *list, int n)
+{
+    void *mem;
+
+    PADA_TRY(pada_calloc(&mem, (size_t)n, sizeof *list->paths));
+    *list = (pada_path_list){.paths = mem, .n = n};
+    return PADA_OK;
+}
+
+pada_status pada_path_list_all(pada_path_list *list, const pada_space *space)
+{
+    const int n = count_paths(space);
+
+    if (n > MAX_PATHS)
+        return PADA_FAIL(PADA_EINVAL, "space %s has more than %d networks; take a sample",
+                         space->ops->name, MAX_PATHS);
+    PADA_TRY(allocate(list, n));
+    for (int i = 0; i < n; i++) {
+        int rest = i;
+        for (int slot = space->ops->n_slots - 1; slot >= 0; slot--) {
+            const int n_choices = space->ops->n_choices(space, slot);
+            list->paths[i].choice[slot] = (uint8_t)(rest % n_choices);
+            rest /= n_choices;
+        }
+    }
+    return PADA_OK;
+}
+
+pada_status pada_path_list_random(pada_path_list *list, const pada_space *space, int n,
+                                  uint64_t seed)
+{
+    const int n_space = count_paths(space);
+    pada_path_index *seen;
+    pada_path path;
+    pada_rng rng;
+
+    if (n < 1 || n > MAX_PATHS || n > n_space)
+        return PADA_FAIL(PADA_EINVAL, "a sample of %d networks is not in 1 to %d", n,
+                         n_space < MAX_PATHS ? n_space : MAX_PATHS);
+    PADA_TRY(pada_path_index_create(&seen, space, n));
+    const pada_status st = allocate(list, n);
+    if (st == PADA_OK) {
+        pada_rng_init(&rng, seed, "networks", 0);
+        for (int found = 0; found < n;) {
+            pada_path_random(space, &rng, &path);
+            if (pada_path_index_find(seen, &path) >= 0) continue;
+            (void)pada_path_index_add(seen, &path);
+            list->paths[found++] = path;
+        }
+    }
+    pada_path_index_destroy(seen);
+    return st;
+}
+
+/* The line as text, without the blanks around it. */
+static pada_status copy_line(const pada_csv *csv, char out[PADA_CSV_FIELD])
+{
+    const char *start = csv->field, *end = csv->line_end;
+
+    while (start < end && (*start == ' ' || *start == '\t'))
+        start++;
+    while (start < end && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    const size_t n = (size_t)(end - start);
+    if (n >= PADA_CSV_FIELD)
+        return PADA_FAIL(PADA_EDATA, "%s:%d: line of %zu characters", csv->name, csv->line, n);
+    if (memchr(start, '\0', n))
+        return PADA_FAIL(PADA_EDATA, "%s:%d: a zero byte", csv->name, csv->line);
+    memcpy(out, start, n);
+    out[n] = '\0';
+    return PADA_OK;
+}
+
+static pada_status read_lines(pada_csv *csv, const pada_space *space, const char *dialect,
+                              pada_path_index *seen)
+{
+    char line[PADA_CSV_FIELD];
+    pada_path path;
+
+    while (pada_csv_line(csv)) {
+        const int n = pada_path_index_count(seen);
+
+        PADA_TRY(copy_line(csv, line));
+        if (line[0] == '\0') continue;
+        if (space->ops->parse(space, line, dialect, &path) != PADA_OK)
+            return PADA_FAIL(PADA_EDATA, "%s:%d: %s", csv->name, csv->line, pada_message());
+        if (pada_path_index_add(seen, &path) != n)
+            return PADA_FAIL(PADA_EDATA, "%s:%d: this architecture stands further up already",
+                             csv->name, csv->line);
+    }
+    if (pada_path_index_count(seen) == 0)
+        return PADA_FAIL(PADA_EDATA, "%s: no architectures", csv->name);
+    return PADA_OK;
+}
+
+static pada_status take_index(pada_path_list *list, const pada_path_index *index)
+{
+    PADA_TRY(allocate(list, pada_path_index_count(index)));
+    for (int i = 0; i < list->n; i++)
+        list->paths[i] = *pada_path_index_get(index, i);
+    return PADA_OK;
+}
+
+pada_status pada_path_list_read(pada_path_list *list, const pada_space *space, const char *file,
+                                const char *dialect)
+{
+    pada_path_index *seen = NULL;
+    pada_file bytes = {0};
+    pada_csv csv;
+    int64_t n_lines = 0;
+    pada_status st;
+
+    PADA_TRY(pada_file_open(&bytes, file));
+    pada_csv_init(&csv, file, &bytes);
+    for (pada_csv ahead = csv; pada_csv_line(&ahead);)
+        n_lines++;
+    if (n_lines > MAX_PATHS) {
+        st = PADA_FAIL(PADA_EDATA, "%s: %" PRId64 " lines; at most %d", file, n_lines, MAX_PATHS);
+        goto out;
+    }
+    if ((st = pada_path_index_create(&seen, space, (int)n_lines)) != PADA_OK) goto out;
+    if ((st = read_lines(&csv, space, dialect, seen)) != PADA_OK) goto out;
+    st = take_index(list, seen);
+out:
+    pada_path_index_destroy(seen);
+    pada_file_close(&bytes);
+    return st;
+}
+
+pada_status pada_path_list_truth(pada_path_list *list, const pada_truth *truth)
+{
+    PADA_TRY(allocate(list, pada_truth_count(truth)));
+    for (int i = 0; i < list->n; i++)
+        list->paths[i] = *pada_truth_path(truth, i);
+    return PADA_OK;
+}
+
+void pada_path_list_deinit(pada_path_list *list)
+{
+    pada_free(list->paths);
+    *list = (pada_path_list){0};
+}

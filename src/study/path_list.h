@@ -1,0 +1,43 @@
+/* path_list.h - lists of different networks: all of a space, a random sample, those of a file. */
+#ifndef PADA_STUDY_PATH_LIST_H
+#define PADA_STUDY_PATH_LIST_H
+
+#include "base/status.h"
+#include "space/space.h"
+#include "study/truth_table.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Zero-initialise; one of the functions below fills it. deinit accepts an empty list and one that
+ * could not be filled. */
+typedef struct pada_path_list {
+    pada_path *paths; /* [n], owned */
+    int n;
+} pada_path_list;
+
+/* Every network of the space, the last slot changing fastest. More than 10 million are
+ * PADA_EINVAL. */
+pada_status pada_path_list_all(pada_path_list *list, const pada_space *space);
+
+/* n different ones, each equally likely, from the stream (seed, "networks", 0). A longer list of
+ * the same seed begins with the shorter one. n below 1 or beyond the space is PADA_EINVAL. */
+pada_status pada_path_list_random(pada_path_list *list, const pada_space *space, int n,
+                                  uint64_t seed);
+
+/* One per line, in any dialect that is not ambiguous, or in the one given; empty lines do not
+ * count. An architecture that is wrong or there twice, and no architecture at all, are PADA_EDATA
+ * with "file:line". */
+pada_status pada_path_list_read(pada_path_list *list, const pada_space *space, const char *file,
+                                const char *dialect);
+
+/* The rows of a table, in their order. */
+pada_status pada_path_list_truth(pada_path_list *list, const pada_truth *truth);
+
+void pada_path_list_deinit(pada_path_list *list);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

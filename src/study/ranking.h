@@ -1,0 +1,47 @@
+/* ranking.h - the accuracy of many networks with inherited weights, as a CSV file.
+ *
+ *   arch,score,correct,images,loss       score: correct images in percent
+ *
+ * Networks with the same canonical form compute the same and are evaluated once. Results are kept
+ * in `out`.partial as they come; a ranking that was stopped or killed goes on from there, if the
+ * weights, the images and the sizes are still the same, whatever the list of networks. The result
+ * does not depend on interruptions. */
+#ifndef PADA_STUDY_RANKING_H
+#define PADA_STUDY_RANKING_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+#include "engine/engine.h"
+#include "study/evaluate.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct pada_ranking_progress {
+    int n_done, n_total; /* evaluations, those of earlier runs included */
+    double seconds;      /* of this run */
+    double seconds_left; /* by the multiply-adds that are left; NaN before the first evaluation */
+} pada_ranking_progress;
+
+/* Everything is borrowed. The functions may be NULL. */
+typedef struct pada_ranking_desc {
+    pada_engine *engine;
+    pada_evaluator *evaluator;
+    const pada_path *paths; /* [n_paths], all different; the order of the rows */
+    int n_paths;
+    const char *out; /* replaced when all is done */
+    void *user;
+    bool (*stop)(void *user); /* asked before every evaluation */
+    void (*progress)(void *user, const pada_ranking_progress *progress); /* after every one */
+    void (*note)(void *user, const char *text); /* one line about an earlier partial file */
+} pada_ranking_desc;
+
+/* PADA_ESTOPPED when `stop` said so: the same call goes on. */
+pada_status pada_ranking_run(const pada_ranking_desc *desc);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

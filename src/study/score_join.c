@@ -1,0 +1,57 @@
+/* score_join.c - the networks that a truth table and tables of scores have in common. */
+#include "study/score_join.h"
+
+#include "base/mem.h"
+
+static bool is_in_all(const pada_path *path, pada_truth *const *tables, int n_tables)
+{
+    for (int i = 0; i < n_tables; i++)
+        if (pada_truth_row(tables[i], path) < 0) return false;
+    return true;
+}
+
+static pada_status allocate(pada_score_join *join, int n, int n_tables)
+{
+    void *mem;
+
+    PADA_TRY(pada_calloc(&mem, (size_t)n, sizeof *join->rows));
+    join->rows = mem;
+    PADA_TRY(pada_calloc(&mem, (size_t)n, sizeof *join->truths));
+    join->truths = mem;
+    PADA_TRY(pada_calloc(&mem, (size_t)n * (size_t)n_tables, sizeof *join->scores));
+    join->scores = mem;
+    return PADA_OK;
+}
+
+pada_status pada_score_join_init(pada_score_join *join, const pada_truth *truth,
+                                 const double *truths, pada_truth *const *tables, int n_tables)
+{
+    const int n_rows = pada_truth_count(truth);
+    const double *scores;
+    int n = 0;
+
+    *join = (pada_score_join){0};
+    for (int row = 0; row < n_rows; row++)
+        n += is_in_all(pada_truth_path(truth, row), tables, n_tables);
+    PADA_TRY(allocate(join, n, n_tables));
+    for (int row = 0; row < n_rows; row++) {
+        if (!is_in_all(pada_truth_path(truth, row), tables, n_tables)) continue;
+        join->truths[join->n] = truths[row];
+        join->rows[join->n++] = row;
+    }
+    for (int i = 0; i < n_tables; i++) {
+        PADA_TRY(pada_truth_column(tables[i], pada_truth_column_name(tables[i], 0), &scores));
+        for (int k = 0; k < n; k++)
+            join->scores[(size_t)i * (size_t)n + (size_t)k] =
+                scores[pada_truth_row(tables[i], pada_truth_path(truth, join->rows[k]))];
+    }
+    return PADA_OK;
+}
+
+void pada_score_join_deinit(pada_score_join *join)
+{
+    pada_free(join->rows);
+    pada_free(join->truths);
+    pada_free(join->scores);
+    *join = (pada_score_join){0};
+}

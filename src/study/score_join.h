@@ -1,0 +1,28 @@
+/* score_join.h - the networks that a truth table and tables of scores have in common. */
+#ifndef PADA_STUDY_SCORE_JOIN_H
+#define PADA_STUDY_SCORE_JOIN_H
+
+#include "base/status.h"
+#include "study/truth_table.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Zero-initialise; deinit accepts that and a failed init. */
+typedef struct pada_score_join {
+    int n;          /* networks in all of the tables; may be 0 */
+    int *rows;      /* [n], of the truth table, ascending: the index that breaks ties */
+    double *truths; /* [n] */
+    double *scores; /* [n_tables, n] */
+} pada_score_join;
+
+/* `truths` is a column of `truth`; of every table of scores the first column is taken. */
+pada_status pada_score_join_init(pada_score_join *join, const pada_truth *truth,
+                                 const double *truths, pada_truth *const *tables, int n_tables);
+void pada_score_join_deinit(pada_score_join *join);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,297 @@
+/* test_ranking.c - rankings against single evaluations, and interrupted ones against whole ones. */
+#include "base/scratch.h"
+
+#include <math.h>
+
+#include "check.h"
+#include "space/nb201_cells.h"
+#include "study/ranking.h"
+
+enum { N_PATHS = 9, N_FORMS = 6, N_IMAGES = 12, BATCH = 4 };
+
+typedef struct fixture {
+    pada_space space;
+    pada_dataset *data;
+    pada_engine *engine;
+    pada_evaluator *evaluator;
+} fixture;
+
+/* Six different forms: 1 and 2 are the same without dead edges, and so are 3, 4 and 5. */
+static const pada_path paths[N_PATHS] = {
+    {{3, 1, 2, 4, 3, 1}}, {{0, 0, 0, 3, 0, 0}}, {{3, 0, 0, 3, 0, 0}},
+    {{0, 0, 0, 0, 0, 0}}, {{3, 3, 3, 0, 0, 0}}, {{0, 0, 1, 0, 2, 3}},
+    {{1, 1, 1, 1, 1, 1}}, {{2, 0, 3, 0, 0, 2}}, {{4, 4, 0, 1, 2, 0}},
+};
+
+/* What the callbacks saw and shall do. */
+typedef struct watch {
+    int n_evaluated, stop_after; /* -1: never */
+    int last_done, last_total;
+    char note[512];
+} watch;
+
+static bool stop(void *user)
+{
+    const watch *w = user;
+
+    return w->stop_after >= 0 && w->n_evaluated >= w->stop_after;
+}
+
+static void progress(void *user, const pada_ranking_progress *p)
+{
+    watch *w = user;
+
+    w->n_evaluated++;
+    w->last_done = p->n_done;
+    w->last_total = p->n_total;
+    assert_true(p->seconds >= 0 && p->seconds_left >= 0);
+}
+
+static void note(void *user, const char *text)
+{
+    snprintf(((watch *)user)->note, sizeof((watch *)user)->note, "%s", text);
+}
+
+static int setup(void **state)
+{
+    const pada_space_config config = {.channels = 4, .cells = 1, .classes = 10, .image_size = 32};
+    pada_engine_desc desc = {.n_threads = 1, .batch_size = BATCH, .mode = PADA_EVAL};
+    static fixture f;
+
+    f.space = nb201_space(&config);
+    desc.space = &f.space;
+    assert_ok(pada_dataset_open(&f.data, "builtin", PADA_SPLIT_BIT(PADA_SPLIT_TEST)));
+    assert_ok(pada_backend_find(&desc.backend, "cpu"));
+    assert_ok(pada_engine_create(&f.engine, &desc));
+    assert_ok(pada_engine_init_weights(f.engine, 7));
+    assert_ok(pada_evaluator_create(&f.evaluator, &(pada_evaluator_desc){.data = f.data,
+                                                                         .split = PADA_SPLIT_TEST,
+                                                                         .limit = N_IMAGES,
+                                                                         .batch_size = BATCH}));
+    *state = &f;
+    return scratch_setup(state);
+}
+
+static int teardown(void **state)
+{
+    fixture *f = *state;
+
+    pada_evaluator_destroy(f->evaluator);
+    pada_engine_destroy(f->engine);
+    pada_dataset_close(f->data);
+    return scratch_teardown(state);
+}
+
+static pada_status rank(const fixture *f, const char *out, watch *w)
+{
+    const int stop_after = w->stop_after;
+
+    *w = (watch){.stop_after = stop_after};
+    return pada_ranking_run(&(pada_ranking_desc){.engine = f->engine,
+                                                 .evaluator = f->evaluator,
+                                                 .paths = paths,
+                                                 .n_paths = N_PATHS,
+                                                 .out = out,
+                                                 .user = w,
+                                                 .stop = stop,
+                                                 .progress = progress,
+                                                 .note = note});
+}
+
+static void assert_same_file(const char *path, const char *expected)
+{
+    pada_file file;
+
+    assert_ok(pada_file_open(&file, expected));
+    assert_file_holds(path, file.data, file.bytes);
+    pada_file_close(&file);
+}
+
+/* Every row is what the evaluation of that very path gives, dead edges and all. */
+static void test_rows(void **state)
+{
+    const fixture *f = *state;
+    const char *out = scratch_path("ranking.csv");
+    watch w = {.stop_after = -1};
+    pada_text expected = {0};
+    char number[40];
+
+    assert_ok(rank(f, out, &w));
+    assert_int_equal(w.n_evaluated, N_FORMS);
+    assert_int_equal(w.last_done, N_FORMS);
+    assert_int_equal(w.last_total, N_FORMS);
+    assert_string_equal(w.note, "");
+    assert_int_equal(scratch_count(), 1); /* no partial file */
+
+    pada_file file;
+    assert_ok(pada_file_open(&file, out));
+    pada_text_add_bytes(&expected, file.data, file.bytes);
+    pada_file_close(&file);
+    const char *line = pada_text_str(&expected);
+    assert_int_equal(strncmp(line, "arch,score,correct,images,loss\n", 31), 0);
+    for (int i = 0; i < N_PATHS; i++) {
+        pada_text row = {0};
+        pada_evaluation one;
+
+        line = strchr(line, '\n') + 1;
+        assert_ok(pada_evaluator_run(f->evaluator, f->engine, &paths[i], NULL, &one));
+        assert_ok(f->space.ops->format(&f->space, &paths[i], NULL, &row));
+        snprintf(number, sizeof number, ",%d,%d,", one.top1, N_IMAGES);
+        assert_int_equal(strncmp(line, row.data, row.length), 0);
+        CHECK_CLOSE(strtod(line + row.length + 1, NULL), 100.0 * one.top1 / N_IMAGES, 0);
+        const char *rest = strchr(line + row.length + 1, ',');
+        assert_int_equal(strncmp(rest, number, strlen(number)), 0);
+        CHECK_CLOSE(strtod(rest + strlen(number), NULL), one.loss, 0);
+        pada_text_deinit(&row);
+    }
+    assert_string_equal(strchr(line, '\n'), "\n");
+    pada_text_deinit(&expected);
+}
+
+static void test_goes_on_after_every_network(void **state)
+{
+    const fixture *f = *state;
+    const char *whole = scratch_path("whole.csv"), *out = scratch_path("ranking.csv");
+    watch w = {.stop_after = -1};
+
+    assert_ok(rank(f, whole, &w));
+    for (int k = 0; k < N_FORMS; k++) {
+        w.stop_after = k;
+        assert_int_equal(rank(f, out, &w), PADA_ESTOPPED);
+        assert_int_equal(w.n_evaluated, k);
+        assert_false(pada_path_exists(out));
+        w.stop_after = -1;
+        assert_ok(rank(f, out, &w));
+        assert_int_equal(w.n_evaluated, N_FORMS - k);
+        assert_int_equal(w.last_done, N_FORMS);
+        assert_non_null(strstr(w.note, "ranking.csv.partial: going on after"));
+        assert_same_file(out, whole);
+        unlink(out);
+        assert_int_equal(scratch_count(), 1);
+    }
+    /* In many small steps. */
+    w.stop_after = 1;
+    for (int k = 1; k <= N_FORMS - 1; k++)
+        assert_int_equal(rank(f, out, &w), PADA_ESTOPPED);
+    assert_ok(rank(f, out, &w));
+    assert_same_file(out, whole);
+}
+
+/* The partial file cut anywhere: what is whole counts, the rest is done again. */
+static void test_torn_files(void **state)
+{
+    const fixture *f = *state;
+    const char *whole = scratch_path("whole.csv"), *out = scratch_path("ranking.csv");
+    const char *partial = scratch_path("ranking.csv.partial");
+    watch w = {.stop_after = -1};
+    static char bytes[8192];
+    pada_file file;
+
+    assert_ok(rank(f, whole, &w));
+    w.stop_after = N_FORMS - 1;
+    assert_int_equal(rank(f, out, &w), PADA_ESTOPPED);
+    assert_ok(pada_file_open(&file, partial));
+    const size_t n = file.bytes;
+    assert_in_range(n, 1, sizeof bytes);
+    memcpy(bytes, file.data, n);
+    pada_file_close(&file);
+
+    w.stop_after = -1;
+    for (size_t cut = 0; cut <= n; cut += cut + 3 >= n || cut < 3 ? 1 : 23) {
+        int n_lines = 0;
+        for (size_t i = 0; i < cut; i++)
+            n_lines += bytes[i] == '\n';
+        scratch_write(partial, bytes, cut);
+        assert_ok(rank(f, out, &w));
+        assert_same_file(out, whole);
+        assert_int_equal(w.n_evaluated, N_FORMS - (n_lines > 0 ? n_lines - 1 : 0));
+        assert_false(pada_path_exists(partial));
+    }
+
+    /* A damaged line in the middle: everything from there on is done again. */
+    char *second = strchr(strchr(bytes, '\n') + 1, '\n') + 1;
+    *second = '?';
+    scratch_write(partial, bytes, n);
+    assert_ok(rank(f, out, &w));
+    assert_same_file(out, whole);
+    assert_int_equal(w.n_evaluated, N_FORMS - 1);
+}
+
+/* Results of other weights or images are not taken over. */
+static void test_other_work_starts_anew(void **state)
+{
+    fixture f = *(const fixture *)*state;
+    const char *whole = scratch_path("whole.csv"), *out = scratch_path("ranking.csv");
+    watch w = {.stop_after = -1};
+    pada_evaluator *fewer;
+
+    assert_ok(rank(&f, whole, &w));
+    assert_ok(pada_engine_init_weights(f.engine, 8));
+    w.stop_after = 3;
+    assert_int_equal(rank(&f, out, &w), PADA_ESTOPPED);
+    assert_ok(pada_engine_init_weights(f.engine, 7));
+    w.stop_after = -1;
+    assert_ok(rank(&f, out, &w));
+    assert_non_null(strstr(w.note, "ranking.csv.partial: of other weights, images or sizes"));
+    assert_int_equal(w.n_evaluated, N_FORMS);
+    assert_same_file(out, whole);
+
+    const struct {
+        int limit, batch;
+    } others[] = {{N_IMAGES - 1, BATCH}, {N_IMAGES, BATCH - 1}};
+    for (int i = 0; i < 2; i++) {
+        assert_ok(
+            pada_evaluator_create(&fewer, &(pada_evaluator_desc){.data = f.data,
+                                                                 .split = PADA_SPLIT_TEST,
+                                                                 .limit = others[i].limit,
+                                                                 .batch_size = others[i].batch}));
+        pada_evaluator *own = f.evaluator;
+        f.evaluator = fewer;
+        w.stop_after = 3;
+        assert_int_equal(rank(&f, out, &w), PADA_ESTOPPED);
+        f.evaluator = own;
+        w.stop_after = -1;
+        assert_ok(rank(&f, out, &w));
+        assert_int_equal(w.n_evaluated, N_FORMS);
+        assert_same_file(out, whole);
+        pada_evaluator_destroy(fewer);
+    }
+}
+
+static void test_nowhere_to_write(void **state)
+{
+    watch w = {.stop_after = -1};
+
+    assert_int_equal(rank(*state, scratch_path("none/ranking.csv"), &w), PADA_EIO);
+    assert_int_equal(w.n_evaluated, 0);
+    assert_int_equal(rank(*state, scratch_dir, &w), PADA_EIO);
+    assert_int_equal(scratch_count(), 0);
+}
+
+static pada_status rank_afresh(const fixture *f)
+{
+    const char *out = scratch_path("ranking.csv");
+    watch w = {.stop_after = -1};
+
+    unlink(scratch_path("ranking.csv.partial"));
+    return rank(f, out, &w);
+}
+
+static void test_oom(void **state)
+{
+    assert_survives_oom(rank_afresh(*state), (void)0);
+}
+
+int main(void)
+{
+#define unit(f) cmocka_unit_test_setup(f, scratch_clear)
+    const struct CMUnitTest tests[] = {
+        unit(test_rows),
+        unit(test_goes_on_after_every_network),
+        unit(test_torn_files),
+        unit(test_other_work_starts_anew),
+        unit(test_nowhere_to_write),
+        unit(test_oom),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
