@@ -6,42 +6,29 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/command.h"
-#include "cli/engine_args.h"
 #include "cli/print.h"
-#include "cli/space_args.h"
-#include "study/evaluate.h"
+#include "cli/run_args.h"
 #include "tensor/npy.h"
 
 typedef struct eval {
-    pada_space_args space_args;
-    pada_engine_args engine_args;
-    const char *weights, *arch, *dialect, *data_name, *logits_file;
+    pada_run_args run_args;
+    const char *arch, *dialect, *logits_file;
     uint64_t seed;
-    int split;
-    int64_t limit, batch_size;
     bool json;
 
-    pada_space space;
-    pada_dataset *data;
+    pada_supernet net;
     pada_path *paths; /* [n_paths], owned */
     int n_paths;
-    pada_evaluator *evaluator;
-    pada_engine *engine;
     float *logits; /* [images, classes], owned; NULL without --logits */
 } eval;
 
 static const pada_opt options_table[] = {
-    {.name = "weights",
-     .type = PADA_OPT_STRING,
-     .offset = offsetof(eval, weights),
-     .meta = "FILE.safetensors",
-     .help = "weights of the supernet (default: fresh ones)"},
     {.name = "seed",
      .type = PADA_OPT_U64,
      .offset = offsetof(eval, seed),
      .default_value = "0",
      .meta = "N",
-     .help = "seed of fresh weights, without --weights"},
+     .help = "seed of fresh weights, without RUN and --weights"},
     {.name = "arch",
      .type = PADA_OPT_STRING,
      .offset = offsetof(eval, arch),
@@ -52,33 +39,6 @@ static const pada_opt options_table[] = {
      .offset = offsetof(eval, dialect),
      .meta = "DIALECT",
      .help = "how architectures are written (default: by their look)"},
-    {.name = "data",
-     .type = PADA_OPT_STRING,
-     .offset = offsetof(eval, data_name),
-     .default_value = "builtin",
-     .meta = "DIR|builtin",
-     .help = "data set"},
-    {.name = "split",
-     .type = PADA_OPT_CHOICE,
-     .offset = offsetof(eval, split),
-     .default_value = "test",
-     .choices = "train|test", /* in the order of pada_split */
-     .help = "which images of it"},
-    {.name = "limit",
-     .type = PADA_OPT_INT,
-     .offset = offsetof(eval, limit),
-     .min = 1,
-     .max = INT32_MAX,
-     .meta = "N",
-     .help = "only the first N images"},
-    {.name = "batch-size",
-     .type = PADA_OPT_INT,
-     .offset = offsetof(eval, batch_size),
-     .default_value = "512",
-     .min = 1,
-     .max = 65536,
-     .meta = "N",
-     .help = "images per batch; batch norm takes its statistics from a batch"},
     {.name = "logits",
      .type = PADA_OPT_STRING,
      .offset = offsetof(eval, logits_file),
@@ -96,47 +56,24 @@ static pada_status bind(void *self, pada_options *options)
     eval *v = self;
 
     PADA_TRY(pada_options_bind(options, options_table, v));
-    PADA_TRY(pada_options_bind(options, pada_space_options, &v->space_args));
-    return pada_options_bind(options, pada_engine_options, &v->engine_args);
+    return pada_run_args_bind(options, &v->run_args);
 }
 
-/* Takes the number of classes from the data set, unless a flag gave another one. */
-static pada_status classes_from_data(eval *v)
+/* --arch first, then the words from `first` on. */
+static pada_status read_paths(eval *v, const pada_options *options, int first)
 {
-    int64_t *classes = &v->space_args.classes;
-
-    if (*classes != 0 && *classes != v->data->n_classes)
-        return PADA_FAIL(PADA_EINVAL,
-                         "--classes %" PRId64 " does not fit the data set %s, which has %d",
-                         *classes, v->data_name, v->data->n_classes);
-    *classes = v->data->n_classes;
-    return PADA_OK;
-}
-
-static pada_status open_space(eval *v)
-{
-    pada_space_args *args = &v->space_args;
-
-    args->image_size = v->data->shape.h; /* a size that was given went into the open */
-    PADA_TRY(classes_from_data(v));
-    return pada_space_from_args(&v->space, args);
-}
-
-/* --arch first, then the words. */
-static pada_status read_paths(eval *v, const pada_options *options)
-{
-    const pada_space_ops *ops = v->space.ops;
+    const pada_space *space = &v->net.space;
     const int n_words = pada_options_n_words(options);
     void *memory;
 
-    if (n_words == 0 && !v->arch)
+    if (n_words == first && !v->arch)
         return PADA_FAIL(PADA_EINVAL, "no architecture given; see `pada help eval`");
     PADA_TRY(pada_calloc(&memory, (size_t)n_words + 1, sizeof *v->paths));
     v->paths = memory;
-    if (v->arch) PADA_TRY(ops->parse(&v->space, v->arch, v->dialect, &v->paths[v->n_paths++]));
-    for (int i = 0; i < n_words; i++)
-        PADA_TRY(ops->parse(&v->space, pada_options_word(options, i), v->dialect,
-                            &v->paths[v->n_paths++]));
+    if (v->arch) PADA_TRY(space->ops->parse(space, v->arch, v->dialect, &v->paths[v->n_paths++]));
+    for (int i = first; i < n_words; i++)
+        PADA_TRY(space->ops->parse(space, pada_options_word(options, i), v->dialect,
+                                   &v->paths[v->n_paths++]));
     return PADA_OK;
 }
 
@@ -152,8 +89,8 @@ static pada_status prepare_logits(eval *v)
                          v->n_paths);
     PADA_TRY(pada_writer_begin(&writer, v->logits_file));
     pada_writer_abort(writer);
-    PADA_TRY(pada_calloc(&memory, (size_t)pada_evaluator_n_images(v->evaluator),
-                         (size_t)v->data->n_classes * sizeof *v->logits));
+    PADA_TRY(pada_calloc(&memory, (size_t)pada_evaluator_n_images(v->net.evaluator),
+                         (size_t)v->net.data->n_classes * sizeof *v->logits));
     v->logits = memory;
     return PADA_OK;
 }
@@ -161,30 +98,17 @@ static pada_status prepare_logits(eval *v)
 /* Checks all inputs, the cheap ones first; afterwards only the evaluation itself can go wrong. */
 static pada_status prepare(eval *v, const pada_options *options)
 {
-    pada_engine_desc engine = {.space = &v->space, .mode = PADA_EVAL};
-    pada_evaluator_desc images = {
-        .split = (pada_split)v->split, .limit = (int)v->limit, .batch_size = (int)v->batch_size};
+    const bool has_run =
+        pada_options_n_words(options) > 0 && pada_is_run(pada_options_word(options, 0));
+    const char *run = has_run ? pada_options_word(options, 0) : NULL;
 
-    if (v->weights && pada_options_given(options, "seed"))
+    if ((run || v->run_args.weights) && pada_options_given(options, "seed"))
         return PADA_FAIL(PADA_EINVAL, "--seed is for fresh weights, not for those of %s",
-                         v->weights);
-    PADA_TRY(pada_engine_desc_from_args(&engine, &v->engine_args));
-    if (engine.backend->plans_only)
-        return PADA_FAIL(PADA_EINVAL, "--backend: %s computes nothing; it is for `pada bench`",
-                         engine.backend->name);
-    PADA_TRY(pada_dataset_open(&v->data,
-                               &(pada_dataset_desc){.where = v->data_name,
-                                                    .splits = PADA_SPLIT_BIT(v->split),
-                                                    .image_size = (int)v->space_args.image_size}));
-    PADA_TRY(open_space(v));
-    PADA_TRY(read_paths(v, options));
-    images.data = v->data;
-    PADA_TRY(pada_evaluator_create(&v->evaluator, &images));
+                         v->run_args.weights ? v->run_args.weights : run);
+    PADA_TRY(pada_supernet_open(&v->net, &v->run_args, options, run));
+    PADA_TRY(read_paths(v, options, has_run));
     PADA_TRY(prepare_logits(v));
-    engine.batch_size = pada_evaluator_batch_size(v->evaluator);
-    PADA_TRY(pada_engine_create(&v->engine, &engine));
-    return v->weights ? pada_engine_load_weights(v->engine, v->weights)
-                      : pada_engine_init_weights(v->engine, v->seed);
+    return pada_supernet_load(&v->net, v->seed);
 }
 
 static double percent(int part, int whole)
@@ -196,16 +120,16 @@ static double percent(int part, int whole)
 static pada_status describe(const eval *v, const pada_path *path, const pada_evaluation *result,
                             double seconds, pada_text *out)
 {
-    const pada_space_ops *ops = v->space.ops;
+    const pada_space *space = &v->net.space;
     const double top1 = percent(result->top1, result->n_images);
     const double top5 = percent(result->top5, result->n_images);
     pada_text name = {0};
-    pada_status st = ops->format(&v->space, path, ops->dialects[0], &name);
+    pada_status st = space->ops->format(space, path, NULL, &name);
 
     if (st == PADA_OK && v->json) {
         char hash[17];
         json_t *object = json_object();
-        snprintf(hash, sizeof hash, "%016" PRIx64, pada_engine_weights_hash(v->engine));
+        snprintf(hash, sizeof hash, "%016" PRIx64, pada_engine_weights_hash(v->net.engine));
         pada_json_set(out, object, "arch", json_string(name.data));
         pada_json_set(out, object, "images", json_integer(result->n_images));
         pada_json_set(out, object, "top1", json_real(top1));
@@ -225,12 +149,13 @@ static pada_status describe(const eval *v, const pada_path *path, const pada_eva
 
 static pada_status evaluate(eval *v, pada_text *out)
 {
-    const int64_t dims[] = {pada_evaluator_n_images(v->evaluator), v->data->n_classes};
+    const int64_t dims[] = {pada_evaluator_n_images(v->net.evaluator), v->net.data->n_classes};
 
     for (int i = 0; i < v->n_paths; i++) {
         const double start = pada_clock_seconds();
         pada_evaluation result;
-        PADA_TRY(pada_evaluator_run(v->evaluator, v->engine, &v->paths[i], v->logits, &result));
+        PADA_TRY(
+            pada_evaluator_run(v->net.evaluator, v->net.engine, &v->paths[i], v->logits, &result));
         PADA_TRY(describe(v, &v->paths[i], &result, pada_clock_seconds() - start, out));
     }
     return v->logits ? pada_npy_write_f32(v->logits_file, v->logits, dims, 2) : PADA_OK;
@@ -247,18 +172,17 @@ static pada_status run(void *self, const pada_options *options)
     if (st == PADA_OK) fputs(pada_text_str(&out), stdout);
     pada_text_deinit(&out);
     pada_free(v->logits);
-    pada_engine_destroy(v->engine);
-    pada_evaluator_destroy(v->evaluator);
     pada_free(v->paths);
-    pada_dataset_close(v->data);
+    pada_supernet_close(&v->net);
     return st;
 }
 
 const pada_command pada_command_eval = {
     .name = "eval",
     .summary = "evaluate architectures with the weights of a supernet",
-    .usage = "pada eval STRING... [--weights FILE.safetensors] [options]",
+    .usage = "pada eval [RUN] STRING... [--weights FILE.safetensors] [options]",
     .examples =
+        "pada eval runs/a --arch-dialect list 3,3,3,3,3,3\n"
         "pada eval --arch-dialect list 3,3,3,3,3,3 --weights w.safetensors --data cifar-10-batches-bin\n"
         "pada eval --arch-dialect list 1,3,0,2,1,4 --seed 7 --limit 256 --logits l.npy",
     .state_bytes = sizeof(eval),

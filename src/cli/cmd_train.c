@@ -191,7 +191,7 @@ static pada_status open_run(train *t, const pada_options *options)
     PADA_TRY(pada_run_lock_take(&t->lock, t->out));
     pada_options_dump(options, &config);
     st = config.status;
-    if (st == PADA_OK) st = pada_run_config(t->out, pada_text_str(&config));
+    if (st == PADA_OK) st = pada_run_check_config(t->out, pada_text_str(&config));
     if (st == PADA_OK) st = pada_run_env_write(t->out, t->engine, t->data);
     pada_text_deinit(&config);
     return st;

@@ -12,17 +12,17 @@
 #include "base/mem.h"
 
 const pada_metric_info pada_metric_table[PADA_N_METRICS] = {
-    [PADA_METRIC_TAU_B] = {"tau_b", "tau-b", 4, false},
-    [PADA_METRIC_SPEARMAN] = {"spearman", "Spearman", 4, false},
-    [PADA_METRIC_P_TOP5] = {"p_at_top5", "P@Top5%", 4, false},
-    [PADA_METRIC_P_TOP5_EXPECTED] = {"p_at_top5_expected", "P@Top5% ties", 4, false},
-    [PADA_METRIC_BEST_RANK_TOP5] = {"best_rank_top5", "best of 5%", 0, true},
-    [PADA_METRIC_BEST_RANK_10] = {"best_rank_10", "best of 10", 0, true},
-    [PADA_METRIC_REGRET] = {"regret", "regret", 3, true},
-    [PADA_METRIC_TAU_TOP50] = {"tau_top50", "tau top 50%", 4, false},
-    [PADA_METRIC_TAU_TOP20] = {"tau_top20", "tau top 20%", 4, false},
-    [PADA_METRIC_TAU_TOP10] = {"tau_top10", "tau top 10%", 4, false},
-    [PADA_METRIC_TAU_TOP5] = {"tau_top5", "tau top 5%", 4, false},
+    [PADA_METRIC_TAU_B] = {"tau_b", "tau-b", "tau-b", 4, false},
+    [PADA_METRIC_SPEARMAN] = {"spearman", "Spearman", "Spearman", 4, false},
+    [PADA_METRIC_P_TOP5] = {"p_at_top5", "P@Top5%", "P@5%", 4, false},
+    [PADA_METRIC_P_TOP5_EXPECTED] = {"p_at_top5_expected", "P@Top5% ties", "P@5% ties", 4, false},
+    [PADA_METRIC_BEST_RANK_TOP5] = {"best_rank_top5", "best of 5%", "best 5%", 0, true},
+    [PADA_METRIC_BEST_RANK_10] = {"best_rank_10", "best of 10", "best 10", 0, true},
+    [PADA_METRIC_REGRET] = {"regret", "regret", "regret", 3, true},
+    [PADA_METRIC_TAU_TOP50] = {"tau_top50", "tau top 50%", "tau 50%", 4, false},
+    [PADA_METRIC_TAU_TOP20] = {"tau_top20", "tau top 20%", "tau 20%", 4, false},
+    [PADA_METRIC_TAU_TOP10] = {"tau_top10", "tau top 10%", "tau 10%", 4, false},
+    [PADA_METRIC_TAU_TOP5] = {"tau_top5", "tau top 5%", "tau 5%", 4, false},
 };
 
 struct pada_pairs {

@@ -50,9 +50,10 @@ typedef enum pada_metric {
 } pada_metric;
 
 typedef struct pada_metric_info {
-    const char *key;   /* in JSON: "tau_b" */
-    const char *label; /* for people, at most 12 characters */
-    int decimals;      /* that are worth printing */
+    const char *key;     /* in JSON: "tau_b" */
+    const char *label;   /* for people, at most 12 characters */
+    const char *heading; /* of a column, at most 9 */
+    int decimals;        /* that are worth printing */
     bool less_is_better;
 } pada_metric_info;
 

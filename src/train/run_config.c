@@ -102,7 +102,7 @@ static pada_status compare(const char *path, const char *config)
     return st;
 }
 
-pada_status pada_run_config(const char *run, const char *config)
+pada_status pada_run_check_config(const char *run, const char *config)
 {
     pada_text path = {0};
     pada_status st;

@@ -21,7 +21,7 @@ void pada_run_lock_release(pada_run_lock *lock);
 /* Stores the configuration (lines `key: value`, as pada_options_dump writes them) as
  * RUN/config.yaml, or compares it with the one that is there: PADA_EINVAL naming the keys that
  * differ. */
-pada_status pada_run_config(const char *run, const char *config);
+pada_status pada_run_check_config(const char *run, const char *config);
 
 #ifdef __cplusplus
 }

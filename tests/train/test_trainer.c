@@ -475,10 +475,10 @@ static void configurations_are_compared(void **state)
     CHECK_OK(pada_run_lock_take(&lock, folder));
     assert_int_equal(pada_run_lock_take(&second, folder), PADA_EINVAL);
     assert_non_null(strstr(pada_message(), "another process"));
-    CHECK_OK(pada_run_config(folder, "lr: 0.05\nseed: 3\nmethod: \"pada\"\n"));
-    CHECK_OK(pada_run_config(folder, "lr: 0.05\nseed: 3\nmethod: \"pada\"\n"));
-    CHECK_OK(pada_run_config(folder, "seed: 3\nlr: 0.05\nmethod: \"pada\"\n"));
-    assert_int_equal(pada_run_config(folder, "lr: 0.1\nseed: 3\nextra: 1\n"), PADA_EINVAL);
+    CHECK_OK(pada_run_check_config(folder, "lr: 0.05\nseed: 3\nmethod: \"pada\"\n"));
+    CHECK_OK(pada_run_check_config(folder, "lr: 0.05\nseed: 3\nmethod: \"pada\"\n"));
+    CHECK_OK(pada_run_check_config(folder, "seed: 3\nlr: 0.05\nmethod: \"pada\"\n"));
+    assert_int_equal(pada_run_check_config(folder, "lr: 0.1\nseed: 3\nextra: 1\n"), PADA_EINVAL);
     assert_non_null(strstr(pada_message(), "lr ( 0.05 there, 0.1 here), extra (only here), "
                                            "method (only there)"));
     pada_run_lock_release(&lock);

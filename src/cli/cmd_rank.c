@@ -1,0 +1,435 @@
+/* cmd_rank.c - `pada rank`: all networks of a supernet, and how well it ranks them. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cli/command.h"
+#include "cli/print.h"
+#include "cli/print_metrics.h"
+#include "cli/run_args.h"
+#include "cli/stop_signal.h"
+#include "cli/truth_args.h"
+#include "study/path_list.h"
+#include "study/ranking.h"
+#include "study/score_join.h"
+#include "study/scoreboard.h"
+
+#define DEFAULT_FILE "ranking.csv"
+#define SCORE_COLUMN "score"
+#define SUPERNET     "supernet"
+
+enum { N_BEST = 10, MAX_SETS = 32 };
+
+typedef struct rank {
+    pada_run_args run_args;
+    pada_truth_args truth_args;
+    const char *predictions, *networks, *list_file, *dialect, *out;
+    double max_seconds;
+    uint64_t seed;
+    bool json;
+
+    const char *run; /* the folder, or NULL */
+    pada_supernet net;
+    pada_space space;
+    pada_text out_file;           /* of the ranking */
+    const char *score_file;       /* that is read */
+    pada_truth_column_view truth; /* empty without --truth */
+    pada_path_list list;
+    pada_truth *scores;
+    const volatile sig_atomic_t *stop_signal;
+    double start, last_progress; /* seconds */
+} rank;
+
+static const pada_opt options_table[] = {
+    {.name = "predictions",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(rank, predictions),
+     .meta = "FILE.csv",
+     .help = "evaluate nothing: take the columns `arch` and `score` of this file"},
+    {.name = "networks",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(rank, networks),
+     .default_value = "all",
+     .meta = "all|truth|N",
+     .help = "which: all, those of the truth table, or N random ones"},
+    {.name = "list",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(rank, list_file),
+     .meta = "FILE",
+     .help = "those of a file, one architecture per line"},
+    {.name = "arch-dialect",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(rank, dialect),
+     .meta = "DIALECT",
+     .help = "how that file writes them (default: by their look)"},
+    {.name = "out",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(rank, out),
+     .meta = "FILE.csv",
+     .help = "where the scores go (default: " DEFAULT_FILE " in RUN, or here)"},
+    {.name = "seed",
+     .type = PADA_OPT_U64,
+     .offset = offsetof(rank, seed),
+     .default_value = "0",
+     .meta = "N",
+     .help = "seed of the random networks and of the bootstrap"},
+    {.name = "max-seconds",
+     .type = PADA_OPT_DOUBLE,
+     .offset = offsetof(rank, max_seconds),
+     .min = 0,
+     .max = 1e9,
+     .meta = "S",
+     .help = "stop after S seconds with exit code 75; the same command goes on"},
+    {.name = "json",
+     .type = PADA_OPT_BOOL,
+     .offset = offsetof(rank, json),
+     .help = "one JSON object per line: the scores first, then the baselines"},
+    {.name = NULL},
+};
+
+static pada_status bind(void *self, pada_options *options)
+{
+    rank *r = self;
+
+    PADA_TRY(pada_options_bind(options, options_table, r));
+    PADA_TRY(pada_options_bind(options, pada_truth_options, &r->truth_args));
+    return pada_run_args_bind(options, &r->run_args);
+}
+
+/* ---- evaluating ---- */
+
+static bool is_time_to_stop(void *user)
+{
+    const rank *r = user;
+
+    return *r->stop_signal ||
+           (r->max_seconds > 0 && pada_clock_seconds() - r->start >= r->max_seconds);
+}
+
+static void print_note(void *user, const char *text)
+{
+    (void)user;
+    fprintf(stderr, "pada: %s\n", text);
+}
+
+/* A line that overwrites itself on a terminal; a line per minute elsewhere. */
+static void print_progress(void *user, const pada_ranking_progress *p)
+{
+    const bool is_terminal = isatty(STDERR_FILENO) != 0;
+    const bool is_last = p->n_done == p->n_total;
+    const double now = pada_clock_seconds();
+    rank *r = user;
+
+    if (now - r->last_progress < (is_terminal ? 0.2 : 60) && !(is_terminal && is_last)) return;
+    r->last_progress = now;
+    fprintf(stderr, "%s%d of %d evaluations, %.0f s, about %.0f s left%s", is_terminal ? "\r" : "",
+            p->n_done, p->n_total, p->seconds, p->seconds_left,
+            is_terminal && !is_last ? "   " : "\n");
+}
+
+static pada_status choose_networks(rank *r)
+{
+    int64_t n;
+
+    if (r->list_file) return pada_path_list_read(&r->list, &r->space, r->list_file, r->dialect);
+    if (strcmp(r->networks, "all") == 0) return pada_path_list_all(&r->list, &r->space);
+    if (strcmp(r->networks, "truth") == 0) {
+        if (!r->truth.table)
+            return PADA_FAIL(PADA_EINVAL, "--networks truth: give the table with --truth FILE.csv");
+        return pada_path_list_truth(&r->list, r->truth.table);
+    }
+    if (pada_parse_int(r->networks, "--networks", 1, INT32_MAX, &n) != PADA_OK)
+        return PADA_FAIL(PADA_EINVAL, "--networks: '%s' is not all, truth or a number",
+                         r->networks);
+    return pada_path_list_random(&r->list, &r->space, (int)n, r->seed);
+}
+
+static pada_status evaluate(rank *r)
+{
+    const pada_ranking_desc desc = {.engine = r->net.engine,
+                                    .evaluator = r->net.evaluator,
+                                    .paths = r->list.paths,
+                                    .n_paths = r->list.n,
+                                    .out = r->score_file,
+                                    .user = r,
+                                    .stop = is_time_to_stop,
+                                    .progress = print_progress,
+                                    .note = print_note};
+
+    r->stop_signal = pada_stop_signal();
+    r->last_progress = pada_clock_seconds();
+    return pada_ranking_run(&desc);
+}
+
+/* ---- the result ---- */
+
+static void print_strangers(const rank *r, const pada_score_join *join)
+{
+    const int n_scores = pada_truth_count(r->scores) - join->n;
+    const int n_truths = pada_truth_count(r->truth.table) - join->n;
+
+    if (n_scores > 0 || n_truths > 0)
+        fprintf(stderr,
+                "pada: %d networks in common; %d of %s are not in %s, %d the other way round\n",
+                join->n, n_scores, r->score_file, r->truth_args.file, n_truths);
+}
+
+typedef struct scored {
+    double score;
+    int place; /* in the list of networks */
+} scored;
+
+static int compare_best_first(const void *a, const void *b)
+{
+    const scored *x = a, *y = b;
+
+    if (x->score != y->score) return x->score > y->score ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+static int rank_of(const double *truths, int n, double truth)
+{
+    int higher = 0;
+
+    for (int i = 0; i < n; i++)
+        higher += truths[i] > truth;
+    return higher + 1;
+}
+
+/* Appends the best networks. join NULL: those of the table of scores, nothing being known about
+ * their truth. */
+static pada_status add_best(const rank *r, const pada_score_join *join, const double *scores, int n,
+                            pada_text *out)
+{
+    const pada_space_ops *ops = r->space.ops;
+    void *mem;
+    pada_status st = PADA_OK;
+
+    PADA_TRY(pada_calloc(&mem, (size_t)n, sizeof(scored)));
+    scored *order = mem;
+    for (int i = 0; i < n; i++)
+        order[i] = (scored){scores[i], i};
+    qsort(order, (size_t)n, sizeof *order, compare_best_first);
+    pada_text_add(out, "%5s %12s%s   %s\n", "place", "score", join ? "      truth    rank" : "",
+                  "architecture");
+    for (int i = 0; i < n && i < N_BEST && st == PADA_OK; i++) {
+        const int k = order[i].place;
+        pada_text_add(out, "%5d %12.6g", i + 1, order[i].score);
+        if (join)
+            pada_text_add(out, " %10.4f %7d", join->truths[k],
+                          rank_of(join->truths, n, join->truths[k]));
+        pada_text_add(out, "   ");
+        st = ops->format(&r->space,
+                         join ? pada_truth_path(r->truth.table, join->rows[k])
+                              : pada_truth_path(r->scores, k),
+                         NULL, out);
+        pada_text_add(out, "\n");
+    }
+    pada_free(mem);
+    return st == PADA_OK ? out->status : st;
+}
+
+static void add_json(const rank *r, const pada_scoreboard *board, const char *const *names,
+                     pada_text *out)
+{
+    for (int i = 0; i < board->n_sets; i++) {
+        json_t *object = json_object();
+        pada_json_set(out, object, "name", json_string(names[i]));
+        pada_json_set(out, object, "truth_column", json_string(r->truth.name));
+        pada_json_set(out, object, "bootstrap",
+                      json_integer(pada_bootstrap_replicates(board->bootstrap)));
+        pada_json_set_metrics(out, object, board, i);
+        pada_json_line(out, object);
+    }
+}
+
+static pada_status add_report(const rank *r, const pada_score_join *join,
+                              const pada_scoreboard *board, const char *const *names,
+                              pada_text *out)
+{
+    if (r->json) {
+        add_json(r, board, names, out);
+        return out->status;
+    }
+    pada_text_add(out, "%s: %d networks, truth %s of %s, %d bootstrap samples\n\n", r->score_file,
+                  board->n, r->truth.name, r->truth_args.file,
+                  pada_bootstrap_replicates(board->bootstrap));
+    pada_add_metrics(out, board, 0);
+    pada_text_add(out, "\n");
+    pada_add_sets(out, board, names);
+    pada_text_add(out, "\n");
+    return add_best(r, join, join->scores, join->n, out);
+}
+
+/* The scores of a baseline for the networks in common. */
+static pada_status score_baseline(const rank *r, const pada_score_join *join,
+                                  const pada_space_score *baseline, double **out)
+{
+    void *mem;
+
+    PADA_TRY(pada_calloc(&mem, (size_t)join->n, sizeof **out));
+    *out = mem;
+    for (int i = 0; i < join->n; i++)
+        (*out)[i] = baseline->score(&r->space, pada_truth_path(r->truth.table, join->rows[i]));
+    return PADA_OK;
+}
+
+/* The supernet or file first, then the baselines of the space. */
+static pada_status compare_with_truth(const rank *r, const pada_score_join *join, pada_text *out)
+{
+    const pada_space_score *baseline = r->space.ops->scores;
+    double *scores[MAX_SETS] = {join->scores};
+    const char *names[MAX_SETS] = {r->predictions ? r->predictions : SUPERNET};
+    pada_scoreboard board = {0};
+    pada_status st = PADA_OK;
+    int n = 1;
+
+    for (; baseline && baseline->name && st == PADA_OK; baseline++) {
+        PADA_ASSERT(n < MAX_SETS);
+        names[n] = baseline->name;
+        st = score_baseline(r, join, baseline, &scores[n++]);
+    }
+    if (st == PADA_OK)
+        st = pada_scoreboard_init(
+            &board, &(pada_scoreboard_desc){.truths = join->truths,
+                                            .scores = (const double *const *)scores,
+                                            .n = join->n,
+                                            .n_sets = n,
+                                            .replicates = (int)r->truth_args.bootstrap,
+                                            .seed = r->seed,
+                                            .n_threads = (int)r->run_args.engine.threads});
+    if (st == PADA_OK) st = add_report(r, join, &board, names, out);
+    pada_scoreboard_deinit(&board);
+    while (--n > 0)
+        pada_free(scores[n]);
+    return st;
+}
+
+static pada_status report_with_truth(const rank *r, pada_text *out)
+{
+    pada_truth *const tables[] = {r->scores};
+    pada_score_join join;
+    pada_status st = pada_score_join_init(&join, r->truth.table, r->truth.values, tables, 1);
+
+    if (st == PADA_OK && join.n < 2)
+        st = PADA_FAIL(PADA_EDATA, "%s and %s have %d networks in common; a ranking needs 2",
+                       r->score_file, r->truth_args.file, join.n);
+    if (st == PADA_OK) {
+        print_strangers(r, &join);
+        st = compare_with_truth(r, &join, out);
+    }
+    pada_score_join_deinit(&join);
+    return st;
+}
+
+static pada_status report_without_truth(const rank *r, pada_text *out)
+{
+    const int n = pada_truth_count(r->scores);
+    const double *scores;
+
+    PADA_TRY(pada_truth_column(r->scores, SCORE_COLUMN, &scores));
+    if (!r->json) {
+        pada_text_add(out, "%s: %d networks\n\n", r->score_file, n);
+        return add_best(r, NULL, scores, n, out);
+    }
+    json_t *object = json_object();
+    pada_json_set(out, object, "name", json_string(r->predictions ? r->predictions : SUPERNET));
+    pada_json_set(out, object, "file", json_string(r->score_file));
+    pada_json_set(out, object, "n", json_integer(n));
+    pada_json_line(out, object);
+    return out->status;
+}
+
+/* ---- the command ---- */
+
+/* What was given: a run folder, weights or predictions, and nothing that contradicts it. */
+static pada_status check_usage(rank *r, const pada_options *options)
+{
+    const int n_words = pada_options_n_words(options);
+
+    if (n_words > 1)
+        return PADA_FAIL(PADA_EINVAL, "unexpected word '%s'; see `pada help rank`",
+                         pada_options_word(options, 1));
+    if (n_words == 1) r->run = pada_options_word(options, 0);
+    if (r->predictions && (r->run || r->run_args.weights))
+        return PADA_FAIL(PADA_EINVAL, "--predictions: no network is evaluated, but %s was given",
+                         r->run ? r->run : r->run_args.weights);
+    if (!r->predictions && !r->run && !r->run_args.weights)
+        return PADA_FAIL(PADA_EINVAL,
+                         "nothing to rank: give a run folder, --weights or --predictions");
+    if (r->list_file && pada_options_given(options, "networks"))
+        return PADA_FAIL(PADA_EINVAL, "--list and --networks: give one of them");
+    return PADA_OK;
+}
+
+static pada_status open_truth(rank *r, const char *data_name)
+{
+    if (!r->truth_args.file) return PADA_OK;
+    return pada_truth_from_args(&r->truth, &r->truth_args, &r->space, data_name);
+}
+
+/* Evaluates the networks into a file. Everything is checked first, the cheap things before. */
+static pada_status make_scores(rank *r, const pada_options *options)
+{
+    PADA_TRY(pada_supernet_open(&r->net, &r->run_args, options, r->run));
+    r->space = r->net.space;
+    PADA_TRY(open_truth(r, r->net.data->name));
+    PADA_TRY(choose_networks(r));
+    if (r->run && !r->out) pada_text_add(&r->out_file, "%s/" DEFAULT_FILE, r->run);
+    PADA_TRY(r->out_file.status);
+    r->score_file = r->out ? r->out : r->run ? r->out_file.data : DEFAULT_FILE;
+    PADA_TRY(pada_supernet_load(&r->net, r->seed));
+    return evaluate(r);
+}
+
+static pada_status read_predictions(rank *r)
+{
+    /* There is no data set to ask; the benchmark's own is CIFAR-10. */
+    PADA_TRY(pada_space_from_args(&r->space, &r->run_args.space));
+    PADA_TRY(open_truth(r, "CIFAR-10"));
+    r->score_file = r->predictions;
+    return PADA_OK;
+}
+
+static pada_status rank_networks(rank *r, const pada_options *options, pada_text *out)
+{
+    PADA_TRY(check_usage(r, options));
+    PADA_TRY(r->predictions ? read_predictions(r) : make_scores(r, options));
+    PADA_TRY(pada_truth_open_column(&r->scores, &r->space, r->score_file, SCORE_COLUMN));
+    return r->truth.table ? report_with_truth(r, out) : report_without_truth(r, out);
+}
+
+static pada_status run(void *self, const pada_options *options)
+{
+    rank *r = self;
+    pada_text out = {0};
+
+    r->start = pada_clock_seconds();
+    const pada_status st = rank_networks(r, options, &out);
+    if (st == PADA_OK) fputs(pada_text_str(&out), stdout);
+    pada_text_deinit(&out);
+    pada_truth_close(r->scores);
+    pada_truth_close(r->truth.table);
+    pada_path_list_deinit(&r->list);
+    pada_text_deinit(&r->out_file);
+    pada_supernet_close(&r->net);
+    return st;
+}
+
+const pada_command pada_command_rank = {
+    .name = "rank",
+    .summary = "rank networks with the weights of a supernet, and compare with the truth",
+    .usage = "pada rank RUN | --weights FILE.safetensors | --predictions FILE.csv [options]",
+    .examples =
+        "pada rank runs/a --truth truth.csv\n"
+        "pada rank --weights w.safetensors --data cifar-10-batches-bin --networks 500\n"
+        "pada rank --predictions scores.csv --truth truth.csv --truth-column cifar10 --json",
+    .state_bytes = sizeof(rank),
+    .bind = bind,
+    .run = run,
+};

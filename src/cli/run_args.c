@@ -1,0 +1,140 @@
+/* run_args.c - a supernet and the images to evaluate it on, from options and a run folder. */
+#include "cli/run_args.h"
+
+#include "base/file.h"
+#include "train/checkpoint.h"
+
+static const pada_opt options_table[] = {
+    {.name = "weights",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(pada_run_args, weights),
+     .meta = "FILE.safetensors",
+     .help = "weights of the supernet (default: the newest checkpoint of RUN)"},
+    {.name = "data",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(pada_run_args, data),
+     .default_value = "builtin",
+     .meta = "DIR|builtin",
+     .help = "data set; with RUN, that of the training"},
+    {.name = "split",
+     .type = PADA_OPT_CHOICE,
+     .offset = offsetof(pada_run_args, split),
+     .default_value = "test",
+     .choices = "train|test", /* in the order of pada_split */
+     .help = "which images of it"},
+    {.name = "limit",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(pada_run_args, limit),
+     .min = 1,
+     .max = INT32_MAX,
+     .meta = "N",
+     .help = "only the first N images"},
+    {.name = "batch-size",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(pada_run_args, batch_size),
+     .default_value = "512",
+     .min = 1,
+     .max = 65536,
+     .meta = "N",
+     .help = "images per batch; batch norm takes its statistics from a batch"},
+    {.name = NULL},
+};
+
+static const pada_opt config_table[] = {
+    {.name = "data", .type = PADA_OPT_STRING, .offset = offsetof(pada_run_config, data)},
+    {.name = NULL},
+};
+
+pada_status pada_run_args_bind(pada_options *options, pada_run_args *args)
+{
+    PADA_TRY(pada_options_bind(options, options_table, args));
+    PADA_TRY(pada_options_bind(options, pada_space_options, &args->space));
+    return pada_options_bind(options, pada_engine_options, &args->engine);
+}
+
+bool pada_is_run(const char *word)
+{
+    return pada_path_is_dir(word);
+}
+
+/* Replaces what no flag gave by what the run folder says. */
+static void merge(pada_run_args *args, const pada_options *options, const pada_run_config *run)
+{
+    pada_space_args *space = &args->space;
+
+    if (!pada_options_given(options, "space")) space->space = run->space.space;
+    if (!pada_options_given(options, "channels")) space->channels = run->space.channels;
+    if (!pada_options_given(options, "cells")) space->cells = run->space.cells;
+    if (!pada_options_given(options, "classes")) space->classes = run->space.classes;
+    if (!pada_options_given(options, "image-size")) space->image_size = run->space.image_size;
+    if (!pada_options_given(options, "data") && run->data) args->data = run->data;
+}
+
+static pada_status read_config(pada_supernet *net, const pada_options *options, const char *run)
+{
+    pada_text path = {0};
+    pada_status st;
+
+    PADA_TRY(pada_options_create(&net->config));
+    PADA_TRY(pada_options_bind(net->config, pada_space_options, &net->from_run.space));
+    PADA_TRY(pada_options_bind(net->config, config_table, &net->from_run));
+    pada_text_add(&path, "%s/config.yaml", run);
+    if ((st = path.status) == PADA_OK) st = pada_options_load_known(net->config, path.data);
+    pada_text_deinit(&path);
+    if (st == PADA_OK) merge(&net->args, options, &net->from_run);
+    return st;
+}
+
+static pada_status open_images(pada_supernet *net)
+{
+    pada_run_args *args = &net->args;
+
+    PADA_TRY(pada_dataset_open(&net->data,
+                               &(pada_dataset_desc){.where = args->data,
+                                                    .splits = PADA_SPLIT_BIT(args->split),
+                                                    .image_size = (int)args->space.image_size}));
+    PADA_TRY(pada_space_for_data(&net->space, &args->space, net->data));
+    return pada_evaluator_create(&net->evaluator,
+                                 &(pada_evaluator_desc){.data = net->data,
+                                                        .split = (pada_split)args->split,
+                                                        .limit = (int)args->limit,
+                                                        .batch_size = (int)args->batch_size});
+}
+
+pada_status pada_supernet_open(pada_supernet *net, const pada_run_args *args,
+                               const pada_options *options, const char *run)
+{
+    pada_engine_desc engine;
+
+    net->args = *args;
+    PADA_TRY(pada_engine_desc_from_args(&engine, &args->engine));
+    if (engine.backend->plans_only)
+        return PADA_FAIL(PADA_EINVAL, "--backend: %s computes nothing; it is for `pada bench`",
+                         engine.backend->name);
+    if (run) PADA_TRY(read_config(net, options, run));
+    if (run && !args->weights) PADA_TRY(pada_checkpoint_newest(run, &net->checkpoint));
+    net->weights = args->weights ? args->weights : net->checkpoint.data;
+    return open_images(net);
+}
+
+pada_status pada_supernet_load(pada_supernet *net, uint64_t seed)
+{
+    pada_engine_desc desc = {.space = &net->space,
+                             .mode = PADA_EVAL,
+                             .batch_size = pada_evaluator_batch_size(net->evaluator)};
+
+    PADA_TRY(pada_engine_desc_from_args(&desc, &net->args.engine));
+    PADA_TRY(pada_engine_create(&net->engine, &desc));
+    return net->weights ? pada_engine_load_weights(net->engine, net->weights)
+                        : pada_engine_init_weights(net->engine, seed);
+}
+
+void pada_supernet_close(pada_supernet *net)
+{
+    pada_engine_destroy(net->engine);
+    pada_evaluator_destroy(net->evaluator);
+    pada_dataset_close(net->data);
+    pada_text_deinit(&net->checkpoint);
+    pada_options_destroy(net->config);
+    *net = (pada_supernet){0};
+}

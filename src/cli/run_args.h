@@ -1,0 +1,58 @@
+/* run_args.h - a supernet and the images to evaluate it on, from options and a run folder.
+ *
+ *   RUN                      config.yaml has the space, its sizes and the data; the newest checkpoint
+ *                            has the weights
+ *   --weights, --space, ..   the same without a run folder; with one, a flag overrides it
+ *
+ * The batch size of an evaluation is an option of its own and never that of the training. */
+#ifndef PADA_CLI_RUN_ARGS_H
+#define PADA_CLI_RUN_ARGS_H
+
+#include "base/option.h"
+#include "cli/engine_args.h"
+#include "cli/space_args.h"
+#include "data/dataset.h"
+#include "engine/engine.h"
+#include "study/evaluate.h"
+
+typedef struct pada_run_args {
+    pada_space_args space;
+    pada_engine_args engine;
+    const char *weights, *data;
+    int split;
+    int64_t limit, batch_size;
+} pada_run_args;
+
+/* --weights --data --split --limit --batch-size, and those of space_args.h and engine_args.h. */
+pada_status pada_run_args_bind(pada_options *options, pada_run_args *args);
+
+/* What is taken from the config.yaml of a run. */
+typedef struct pada_run_config {
+    pada_space_args space;
+    const char *data; /* NULL: not there */
+} pada_run_config;
+
+/* Zero-initialise; close accepts that and half-made ones. */
+typedef struct pada_supernet {
+    pada_run_args args; /* resolved */
+    pada_run_config from_run;
+    pada_options *config; /* bound to from_run; owns its strings */
+    pada_text checkpoint; /* of the run folder */
+    const char *weights;  /* the file; NULL: fresh weights */
+    pada_space space;
+    pada_dataset *data;
+    pada_evaluator *evaluator;
+    pada_engine *engine; /* NULL until loaded */
+} pada_supernet;
+
+/* Whether a word of the command line is a run folder. */
+bool pada_is_run(const char *word);
+
+/* Finds out what it is and opens the images: everything that is cheap. `run` may be NULL. */
+pada_status pada_supernet_open(pada_supernet *net, const pada_run_args *args,
+                               const pada_options *options, const char *run);
+/* Makes the engine and loads the weights; without a file they are fresh ones of this seed. */
+pada_status pada_supernet_load(pada_supernet *net, uint64_t seed);
+void pada_supernet_close(pada_supernet *net);
+
+#endif
