@@ -43,6 +43,7 @@ typedef struct rank {
     pada_truth *scores;
     const volatile sig_atomic_t *stop_signal;
     double start, last_progress; /* seconds */
+    bool has_progressed;
 } rank;
 
 static const pada_opt options_table[] = {
@@ -103,12 +104,13 @@ static pada_status bind(void *self, pada_options *options)
 
 /* ---- evaluating ---- */
 
+/* However short the time is, one network is evaluated: repeating the command gets on. */
 static bool is_time_to_stop(void *user)
 {
     const rank *r = user;
+    const bool is_late = r->max_seconds > 0 && pada_clock_seconds() - r->start >= r->max_seconds;
 
-    return *r->stop_signal ||
-           (r->max_seconds > 0 && pada_clock_seconds() - r->start >= r->max_seconds);
+    return *r->stop_signal || (is_late && r->has_progressed);
 }
 
 static void print_note(void *user, const char *text)
@@ -125,6 +127,7 @@ static void print_progress(void *user, const pada_ranking_progress *p)
     const double now = pada_clock_seconds();
     rank *r = user;
 
+    r->has_progressed = true;
     if (now - r->last_progress < (is_terminal ? 0.2 : 60) && !(is_terminal && is_last)) return;
     r->last_progress = now;
     fprintf(stderr, "%s%d of %d evaluations, %.0f s, about %.0f s left%s", is_terminal ? "\r" : "",
@@ -161,7 +164,6 @@ static pada_status evaluate(rank *r)
                                     .progress = print_progress,
                                     .note = print_note};
 
-    r->stop_signal = pada_stop_signal();
     r->last_progress = pada_clock_seconds();
     return pada_ranking_run(&desc);
 }
@@ -376,6 +378,7 @@ static pada_status open_truth(rank *r, const char *data_name)
 /* Evaluates the networks into a file. Everything is checked first, the cheap things before. */
 static pada_status make_scores(rank *r, const pada_options *options)
 {
+    r->stop_signal = pada_stop_signal();
     PADA_TRY(pada_supernet_open(&r->net, &r->run_args, options, r->run));
     r->space = r->net.space;
     PADA_TRY(open_truth(r, r->net.data->name));

@@ -29,7 +29,7 @@ typedef struct train {
     pada_space space;
     pada_engine *engine;
     pada_run_lock lock;
-    pada_metrics last; /* of the last epoch */
+    pada_epoch_metrics last; /* of the last epoch */
 } train;
 
 static const pada_opt options_table[] = {
@@ -122,7 +122,7 @@ static void print_step(void *context, const pada_progress *p)
             p->n_epochs, p->step, p->n_steps, p->loss, (double)p->images / p->seconds);
 }
 
-static void print_json(const pada_metrics *m)
+static void print_json(const pada_epoch_metrics *m)
 {
     pada_text text = {0};
     json_t *object = json_object();
@@ -140,21 +140,22 @@ static void print_json(const pada_metrics *m)
     pada_text_deinit(&text);
 }
 
-static void print_epoch(void *context, const pada_progress *p, const pada_metrics *m)
+static void print_epoch(void *context, const pada_progress *p, const pada_epoch_metrics *m)
 {
     train *t = context;
     const double per_image = p->seconds / (double)p->images;
     const double left =
-        (double)(p->n_epochs - p->epoch - 1) * pada_metrics_get(m, "images") * per_image;
-    const double val = pada_metrics_get(m, "val_top1");
+        (double)(p->n_epochs - p->epoch - 1) * pada_epoch_metrics_get(m, "images") * per_image;
+    const double val = pada_epoch_metrics_get(m, "val_top1");
 
     t->last = *m;
     if (t->json) print_json(m);
     if (t->quiet) return;
     fprintf(stderr, "%sepoch %d/%d  loss %.4f  top-1 %.2f %%", isatty(2) ? "\r\033[K" : "",
-            p->epoch + 1, p->n_epochs, pada_metrics_get(m, "loss"), pada_metrics_get(m, "top1"));
+            p->epoch + 1, p->n_epochs, pada_epoch_metrics_get(m, "loss"),
+            pada_epoch_metrics_get(m, "top1"));
     if (isfinite(val)) fprintf(stderr, "  val %.2f %%", val);
-    fprintf(stderr, "  lr %.4g  %.0f images/s  %.0f s left\n", pada_metrics_get(m, "lr"),
+    fprintf(stderr, "  lr %.4g  %.0f images/s  %.0f s left\n", pada_epoch_metrics_get(m, "lr"),
             1 / per_image, left);
 }
 

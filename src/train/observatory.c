@@ -26,7 +26,7 @@ const char *pada_warning_text(const char *word)
     return word;
 }
 
-static void observe_results(const pada_log *log, pada_metrics *m)
+static void observe_results(const pada_log *log, pada_epoch_metrics *m)
 {
     double loss = 0, norm = 0;
     int64_t top1 = 0, top5 = 0, clipped = 0;
@@ -40,15 +40,15 @@ static void observe_results(const pada_log *log, pada_metrics *m)
         norm += log->grad_norms[i];
         clipped += log->clip_factors[i] < 1;
     }
-    pada_metrics_add(m, loss / log->n_images, "loss");
-    pada_metrics_add(m, 100.0 * (double)top1 / log->n_images, "top1");
-    pada_metrics_add(m, 100.0 * (double)top5 / log->n_images, "top5");
-    pada_metrics_add(m, norm / log->n_steps, "grad_norm");
-    pada_metrics_add(m, (double)clipped / log->n_steps, "clipped");
+    pada_epoch_metrics_add(m, loss / log->n_images, "loss");
+    pada_epoch_metrics_add(m, 100.0 * (double)top1 / log->n_images, "top1");
+    pada_epoch_metrics_add(m, 100.0 * (double)top5 / log->n_images, "top5");
+    pada_epoch_metrics_add(m, norm / log->n_steps, "grad_norm");
+    pada_epoch_metrics_add(m, (double)clipped / log->n_steps, "clipped");
 }
 
 /* Choices of different slots with the same label count as one; slot 0 names them. */
-static void observe_choices(const pada_observation *seen, pada_metrics *m)
+static void observe_choices(const pada_observation *seen, pada_epoch_metrics *m)
 {
     const pada_space *space = seen->env->space;
     const pada_space_ops *ops = space->ops;
@@ -66,13 +66,13 @@ static void observe_choices(const pada_observation *seen, pada_metrics *m)
             n += updates[slot][c];
             if (updates[slot][c] < least) least = updates[slot][c];
         }
-        pada_metrics_add(m, p, "p_%s", ops->choice_label(space, 0, c));
-        pada_metrics_add(m, (double)n, "updates_%s", ops->choice_label(space, 0, c));
+        pada_epoch_metrics_add(m, p, "p_%s", ops->choice_label(space, 0, c));
+        pada_epoch_metrics_add(m, (double)n, "updates_%s", ops->choice_label(space, 0, c));
     }
-    pada_metrics_add(m, (double)least, "updates_min");
+    pada_epoch_metrics_add(m, (double)least, "updates_min");
 }
 
-static void observe_paths(const pada_observation *seen, pada_metrics *m)
+static void observe_paths(const pada_observation *seen, pada_epoch_metrics *m)
 {
     const pada_space *space = seen->env->space;
     const double entropy = pada_path_sampler_entropy(seen->drawn_from->paths);
@@ -88,16 +88,16 @@ static void observe_paths(const pada_observation *seen, pada_metrics *m)
         macs += (double)cost.macs * images_per_step;
         dead += space->ops->dead && space->ops->dead(space, &live);
     }
-    pada_metrics_add(m, entropy, "path_entropy");
+    pada_epoch_metrics_add(m, entropy, "path_entropy");
     observe_choices(seen, m);
-    pada_metrics_add(m, (double)dead / seen->log->n_steps, "dead");
-    pada_metrics_add(m, macs / 1e9, "gmacs");
+    pada_epoch_metrics_add(m, (double)dead / seen->log->n_steps, "dead");
+    pada_epoch_metrics_add(m, macs / 1e9, "gmacs");
     /* Exactly zero is one path on purpose. */
-    if (entropy < LOW_ENTROPY && entropy > 0) pada_metrics_warn(m, "entropy");
+    if (entropy < LOW_ENTROPY && entropy > 0) pada_epoch_metrics_warn(m, "entropy");
 }
 
 /* Draws of each class over what every image once would give: the least and the most. */
-static void observe_classes(const pada_observation *seen, pada_metrics *m)
+static void observe_classes(const pada_observation *seen, pada_epoch_metrics *m)
 {
     const pada_strategy_env *env = seen->env;
     int64_t *images = seen->classes, *draws = seen->classes + env->n_classes;
@@ -113,11 +113,11 @@ static void observe_classes(const pada_observation *seen, pada_metrics *m)
         least = fmin(least, (double)draws[c] / (double)images[c]);
         most = fmax(most, (double)draws[c] / (double)images[c]);
     }
-    pada_metrics_add(m, least, "class_min");
-    pada_metrics_add(m, most, "class_max");
+    pada_epoch_metrics_add(m, least, "class_min");
+    pada_epoch_metrics_add(m, most, "class_max");
 }
 
-static void observe_images(const pada_observation *seen, pada_metrics *m)
+static void observe_images(const pada_observation *seen, pada_epoch_metrics *m)
 {
     const int n = seen->env->n_images;
     const double *p = seen->drawn_from->images;
@@ -128,15 +128,15 @@ static void observe_images(const pada_observation *seen, pada_metrics *m)
     for (int i = 0; i < n; i++)
         covered += seen->counts[seen->order[i]]++ == 0;
     const double coverage = (double)covered / n;
-    pada_metrics_add(m, p ? pada_data_entropy(p, n) : 1, "data_entropy");
-    pada_metrics_add(m, effective, "data_effective");
-    pada_metrics_add(m, coverage, "data_coverage");
+    pada_epoch_metrics_add(m, p ? pada_data_entropy(p, n) : 1, "data_entropy");
+    pada_epoch_metrics_add(m, effective, "data_effective");
+    pada_epoch_metrics_add(m, coverage, "data_coverage");
     observe_classes(seen, m);
-    if (coverage < LOW_COVERAGE) pada_metrics_warn(m, "coverage");
-    if (effective < LOW_EFFECTIVE) pada_metrics_warn(m, "effective");
+    if (coverage < LOW_COVERAGE) pada_epoch_metrics_warn(m, "coverage");
+    if (effective < LOW_EFFECTIVE) pada_epoch_metrics_warn(m, "effective");
 }
 
-void pada_observe(const pada_observation *seen, pada_metrics *metrics)
+void pada_observe(const pada_observation *seen, pada_epoch_metrics *metrics)
 {
     observe_results(seen->log, metrics);
     observe_paths(seen, metrics);

@@ -3,7 +3,7 @@
 #define PADA_TRAIN_OBSERVATORY_H
 
 #include "strategy/strategy.h"
-#include "train/metrics.h"
+#include "train/epoch_metrics.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,7 +27,7 @@ typedef struct pada_observation {
  *   data_entropy, data_effective (effective sample size over images), data_coverage (share of the
  *   images drawn at least once), class_min, class_max (draws of a class over its images)
  * and warnings: coverage, effective, entropy. */
-void pada_observe(const pada_observation *seen, pada_metrics *metrics);
+void pada_observe(const pada_observation *seen, pada_epoch_metrics *metrics);
 
 /* What a warning means, for people. */
 const char *pada_warning_text(const char *word);

@@ -29,7 +29,7 @@ typedef struct trainer {
     int64_t images;                       /* in this process */
     double loss_sum;                      /* of the first n_summed draws of the epoch */
     int n_summed;
-    char warned[sizeof((pada_metrics *)NULL)->warnings]; /* words told so far */
+    char warned[sizeof((pada_epoch_metrics *)NULL)->warnings]; /* words told so far */
 } trainer;
 
 /* ---- making and giving back ---- */
@@ -209,7 +209,7 @@ static pada_status resume(trainer *t)
     }
     pada_state_destroy(state);
     pada_text_deinit(&notes);
-    if (st == PADA_OK) st = pada_metrics_rewind(t->desc->run, (int)t->position[0]);
+    if (st == PADA_OK) st = pada_epoch_metrics_rewind(t->desc->run, (int)t->position[0]);
     return st;
 }
 
@@ -262,7 +262,7 @@ static pada_status after_step(trainer *t)
 
 /* The test images, each batch on a uniformly random path, as the official code logs it: a number
  * to watch, which nothing depends on. */
-static pada_status validate(trainer *t, pada_metrics *metrics)
+static pada_status validate(trainer *t, pada_epoch_metrics *metrics)
 {
     const int n = t->n_test;
     pada_path_sampler uniform;
@@ -283,13 +283,13 @@ static pada_status validate(trainer *t, pada_metrics *metrics)
         loss += view.loss * view.n;
         top1 += view.top1;
     }
-    pada_metrics_add(metrics, loss / n, "val_loss");
-    pada_metrics_add(metrics, 100.0 * (double)top1 / n, "val_top1");
+    pada_epoch_metrics_add(metrics, loss / n, "val_loss");
+    pada_epoch_metrics_add(metrics, 100.0 * (double)top1 / n, "val_top1");
     return PADA_OK;
 }
 
 /* Tells each warning once per process. */
-static void warn(trainer *t, const pada_metrics *metrics)
+static void warn(trainer *t, const pada_epoch_metrics *metrics)
 {
     for (const char *word = metrics->warnings; *word;) {
         const size_t n = strcspn(word, ";");
@@ -307,7 +307,7 @@ static void warn(trainer *t, const pada_metrics *metrics)
     }
 }
 
-static pada_status measure(trainer *t, const pada_epoch *epoch, pada_metrics *metrics)
+static pada_status measure(trainer *t, const pada_epoch *epoch, pada_epoch_metrics *metrics)
 {
     const pada_train_desc *desc = t->desc;
     pada_distributions drawn_from;
@@ -315,11 +315,11 @@ static pada_status measure(trainer *t, const pada_epoch *epoch, pada_metrics *me
 
     pada_engine_log_read(desc->engine, &log);
     desc->strategy->distributions(t->strategy, epoch, &drawn_from);
-    *metrics = (pada_metrics){0};
-    pada_metrics_add(metrics, epoch->index, "epoch");
-    pada_metrics_add(metrics, (double)(epoch->first_step + t->n_steps), "steps");
-    pada_metrics_add(metrics, log.n_images, "images");
-    pada_metrics_add(metrics, epoch->sgd.lr, "lr");
+    *metrics = (pada_epoch_metrics){0};
+    pada_epoch_metrics_add(metrics, epoch->index, "epoch");
+    pada_epoch_metrics_add(metrics, (double)(epoch->first_step + t->n_steps), "steps");
+    pada_epoch_metrics_add(metrics, log.n_images, "images");
+    pada_epoch_metrics_add(metrics, epoch->sgd.lr, "lr");
     pada_observe(&(pada_observation){.env = &t->env,
                                      .log = &log,
                                      .drawn_from = &drawn_from,
@@ -330,11 +330,11 @@ static pada_status measure(trainer *t, const pada_epoch *epoch, pada_metrics *me
     if (desc->recipe->variance) {
         pada_variance variance;
         pada_engine_variance_read(desc->engine, &variance);
-        pada_metrics_add(metrics, variance.candidates, "gv_candidates");
-        pada_metrics_add(metrics, variance.all, "gv_all");
+        pada_epoch_metrics_add(metrics, variance.candidates, "gv_candidates");
+        pada_epoch_metrics_add(metrics, variance.all, "gv_all");
     }
     if (desc->recipe->validate > 0) PADA_TRY(validate(t, metrics));
-    pada_metrics_add(metrics, pada_clock_seconds() - t->epoch_started, "seconds");
+    pada_epoch_metrics_add(metrics, pada_clock_seconds() - t->epoch_started, "seconds");
     metrics->weights_hash = pada_engine_weights_hash(desc->engine);
     return PADA_OK;
 }
@@ -342,7 +342,7 @@ static pada_status measure(trainer *t, const pada_epoch *epoch, pada_metrics *me
 static pada_status finish_epoch(trainer *t, const pada_epoch *epoch)
 {
     const pada_train_desc *desc = t->desc;
-    pada_metrics metrics;
+    pada_epoch_metrics metrics;
     pada_progress progress;
     pada_log log;
 
@@ -353,7 +353,7 @@ static pada_status finish_epoch(trainer *t, const pada_epoch *epoch)
     report_progress(t, &progress);
     warn(t, &metrics);
     if (desc->listener.epoch) desc->listener.epoch(desc->listener.context, &progress, &metrics);
-    if (desc->run) PADA_TRY(pada_metrics_append(desc->run, &metrics));
+    if (desc->run) PADA_TRY(pada_epoch_metrics_append(desc->run, &metrics));
     t->position[0]++;
     t->position[1] = 0;
     t->loss_sum = 0;

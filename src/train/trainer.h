@@ -12,7 +12,7 @@
 #include "data/dataset.h"
 #include "engine/engine.h"
 #include "strategy/strategy.h"
-#include "train/metrics.h"
+#include "train/epoch_metrics.h"
 #include "train/recipe.h"
 
 #ifdef __cplusplus
@@ -32,7 +32,7 @@ typedef struct pada_progress {
 typedef struct pada_train_listener {
     void *context;
     void (*step)(void *context, const pada_progress *progress);
-    void (*epoch)(void *context, const pada_progress *progress, const pada_metrics *metrics);
+    void (*epoch)(void *context, const pada_progress *progress, const pada_epoch_metrics *metrics);
     void (*message)(void *context, const char *text); /* one line, without newline */
 } pada_train_listener;
 

@@ -60,7 +60,9 @@ static int setup(void **state)
 
     f.space = nb201_space(&config);
     desc.space = &f.space;
-    assert_ok(pada_dataset_open(&f.data, "builtin", PADA_SPLIT_BIT(PADA_SPLIT_TEST)));
+    assert_ok(pada_dataset_open(
+        &f.data,
+        &(pada_dataset_desc){.where = "builtin", .splits = PADA_SPLIT_BIT(PADA_SPLIT_TEST)}));
     assert_ok(pada_backend_find(&desc.backend, "cpu"));
     assert_ok(pada_engine_create(&f.engine, &desc));
     assert_ok(pada_engine_init_weights(f.engine, 7));

@@ -71,7 +71,8 @@ static void count_step(void *context, const pada_progress *progress)
     if (++*steps == stop_after) stop_now = 1;
 }
 
-static void count_epoch(void *context, const pada_progress *progress, const pada_metrics *metrics)
+static void count_epoch(void *context, const pada_progress *progress,
+                        const pada_epoch_metrics *metrics)
 {
     (void)metrics;
     count_step(context, progress);

@@ -1,5 +1,5 @@
-/* metrics.c - the named numbers of one epoch, and the file they go to. */
-#include "train/metrics.h"
+/* epoch_metrics.c - the named numbers of one epoch, and the file they go to. */
+#include "train/epoch_metrics.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,25 +13,25 @@
 
 #include "base/file.h"
 
-void pada_metrics_add(pada_metrics *m, double value, const char *name, ...)
+void pada_epoch_metrics_add(pada_epoch_metrics *m, double value, const char *name, ...)
 {
     va_list args;
 
-    PADA_ASSERT(m->n < PADA_MAX_METRICS);
+    PADA_ASSERT(m->n < PADA_MAX_EPOCH_METRICS);
     va_start(args, name);
     vsnprintf(m->items[m->n].name, sizeof m->items[m->n].name, name, args);
     va_end(args);
     m->items[m->n++].value = value;
 }
 
-double pada_metrics_get(const pada_metrics *m, const char *name)
+double pada_epoch_metrics_get(const pada_epoch_metrics *m, const char *name)
 {
     for (int i = 0; i < m->n; i++)
         if (strcmp(m->items[i].name, name) == 0) return m->items[i].value;
     return NAN;
 }
 
-void pada_metrics_warn(pada_metrics *m, const char *word)
+void pada_epoch_metrics_warn(pada_epoch_metrics *m, const char *word)
 {
     const size_t used = strlen(m->warnings);
 
@@ -65,7 +65,7 @@ static size_t bytes_before(const char *text, size_t bytes, int epoch)
     return (size_t)(line - text);
 }
 
-pada_status pada_metrics_rewind(const char *run, int epoch)
+pada_status pada_epoch_metrics_rewind(const char *run, int epoch)
 {
     pada_text path = {0};
     pada_file file = {0};
@@ -83,7 +83,7 @@ out:
     return st;
 }
 
-static void add_row(pada_text *text, const pada_metrics *m)
+static void add_row(pada_text *text, const pada_epoch_metrics *m)
 {
     for (int i = 0; i < m->n; i++) {
         if (isnan(m->items[i].value))
@@ -94,7 +94,7 @@ static void add_row(pada_text *text, const pada_metrics *m)
     pada_text_add(text, ",%016" PRIx64 ",%s\n", m->weights_hash, m->warnings);
 }
 
-static pada_status append(const char *path, const pada_metrics *m)
+static pada_status append(const char *path, const pada_epoch_metrics *m)
 {
     const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     pada_text text = {0};
@@ -116,7 +116,7 @@ static pada_status append(const char *path, const pada_metrics *m)
     return st;
 }
 
-pada_status pada_metrics_append(const char *run, const pada_metrics *metrics)
+pada_status pada_epoch_metrics_append(const char *run, const pada_epoch_metrics *metrics)
 {
     pada_text path = {0};
     pada_status st = path_of(&path, run);

@@ -1,0 +1,302 @@
+#!/bin/sh
+# test_rank.sh - `pada rank`: metrics of files, rankings of small supernets, everything that must be refused.
+# shellcheck source=tests/cli/harness.sh
+. "$(dirname "$0")/harness.sh"
+
+# Architectures a to e, and one that is in no table.
+a='|nor_conv_3x3~0|+|skip_connect~0|nor_conv_1x1~1|+|avg_pool_3x3~0|nor_conv_3x3~1|skip_connect~2|'
+b='|none~0|+|none~0|none~1|+|nor_conv_3x3~0|none~1|none~2|'
+c='|none~0|+|none~0|none~1|+|skip_connect~0|none~1|none~2|'
+d='|none~0|+|none~0|none~1|+|none~0|none~1|none~2|'
+e='|nor_conv_1x1~0|+|none~0|skip_connect~1|+|none~0|none~1|nor_conv_1x1~2|'
+other='|avg_pool_3x3~0|+|none~0|none~1|+|none~0|none~1|none~2|'
+truth=$work/truth.csv
+scores=$work/scores.csv
+printf 'arch,cifar10,other\n%s,94,1\n%s,90,2\n%s,60,3\n%s,10,4\n' "$a" "$b" "$c" "$d" >"$truth"
+printf 'note,score,arch\nx,3,%s\ny,1,%s\n,4,%s\nz,2,%s\n' "$b" "$d" "$a" "$c" >"$scores"
+
+rank_scores() {
+    pada rank --predictions "$scores" --truth "$truth" "$@"
+}
+refused() {
+    expect_rc "$1"
+    expect_err "$2"
+    expect_out ''
+}
+check() { # check CONDITION... : a test of the shell, with what is wrong
+    checks=$((checks + 1))
+    [ "$@" ] || complain "not so: $*"
+}
+no_ranking() {
+    checks=$((checks + 1))
+    [ ! -e "$out" ] && [ ! -e "$out.partial" ] || complain "files were written"
+}
+
+# ---- files of scores ----
+
+rank_scores --json
+expect_rc 0
+expect_no_err
+check "$(wc -l <"$work/out")" -eq 6 # the file and five baselines
+expect_out_has "{\"name\": \"$scores\", \"truth_column\": \"cifar10\", \"bootstrap\": 1000, \"n\": 4, \"tau_b\": 1.0, "
+expect_out_has '"spearman": 1.0, '
+expect_out_has '"regret": 0.0, '
+for key in tau_b spearman p_at_top5 p_at_top5_expected best_rank_top5 best_rank_10 regret tau_top50 tau_top20 \
+    tau_top10 tau_top5; do
+    for suffix in '' _lo _hi; do expect_out_has "\"$key$suffix\": "; done
+done
+expect_out_has '"tau_top5": null' # one network
+for name in macs params live_macs conv_depth op_sum; do expect_out_has "{\"name\": \"$name\", "; done
+
+rank_scores --json --truth-column other --bootstrap 0
+expect_rc 0
+expect_out_has '"truth_column": "other", "bootstrap": 0, "n": 4, "tau_b": -1.0, "tau_b_lo": null, "tau_b_hi": null'
+expect_out_has '"regret": 3.0'
+
+rank_scores
+expect_rc 0
+expect_no_err
+for text in 'tau-b              1.0000   [1.0000, 1.0000]' 'tau top 5%              -   -' 'conv_depth' \
+    "    1            4    94.0000       1   $a" "    4            1    10.0000       4   $d"; do
+    expect_out_has "$text"
+done
+cp "$work/out" "$work/first"
+rank_scores --threads 1
+check "$(cat "$work/out")" = "$(cat "$work/first")"
+rank_scores --seed 1 --json --bootstrap 50
+expect_rc 0
+
+pada rank --predictions "$scores" # without truth: the best only
+expect_rc 0
+expect_out_has "    1            4   $a"
+pada rank --predictions "$scores" --json
+expect_out "{\"name\": \"$scores\", \"file\": \"$scores\", \"n\": 4}"
+
+# Networks of one file only are told and left out; the tie is broken by the row of the table.
+printf 'arch,score\n%s,5\n%s,5\n%s,9\n%s,1\n' "$b" "$a" "$other" "$e" >"$work/some.csv"
+pada rank --predictions "$work/some.csv" --truth "$truth" --json
+expect_rc 0
+expect_err "2 networks in common; 2 of $work/some.csv are not in $truth, 2 the other way round"
+expect_out_has '"n": 2, "tau_b": null, '
+expect_out_has '"p_at_top5": 1.0, '
+expect_out_has '"p_at_top5_expected": 0.5, '
+
+# ---- bad files ----
+
+bad_scores() { # bad_scores TEXT MESSAGE
+    printf "$1" >"$work/bad.csv"
+    pada rank --predictions "$work/bad.csv" --truth "$truth" --json
+    refused 65 "$work/bad.csv$2"
+}
+bad_truth() {
+    printf "$1" >"$work/bad.csv"
+    pada rank --predictions "$scores" --truth "$work/bad.csv" --json
+    refused 65 "$work/bad.csv$2"
+}
+bad_scores '' ': the file is empty'
+bad_scores "arch,score\n" ': no rows'
+bad_scores "arch,scores\n$a,1\n" ":1: no column is called 'score'"
+bad_scores "score,b\n1,2\n" ":1: no column is called 'arch'"
+bad_scores "arch,score\n$a,1\n$b,nan\n" ":3: score: 'nan' is not a number"
+bad_scores "arch,score\n$a,1\n$b\n" ':3: too few columns'
+bad_scores "arch,score\n$a,1\n|nor_conv" ':3: '
+bad_scores "arch,score\n$a,1\n$b," ":3: score: '' is not a number"
+bad_scores "arch,score\n$a,1\n$b,2\n$a,3\n" ':4: the architecture of line 2 again'
+bad_scores "arch,score\n$a,1\n$other,2\n" ' and '
+expect_err 'have 1 networks in common; a ranking needs 2'
+bad_scores "arch,score\n$other,2\n" ' and '
+expect_err 'have 0 networks in common; a ranking needs 2'
+bad_truth '' ': the file is empty'
+bad_truth "arch,cifar10\n$a,1\n$b,2\n$a,3\n" ':4: the architecture of line 2 again'
+bad_truth "arch,cifar10\n$a,1\n$b,inf\n" ":3: cifar10: 'inf' is not a number"
+bad_truth "arch,cifar10\n$a,1\n$b" ':3: too few columns'
+pada rank --predictions "$work/none.csv" --truth "$truth"
+refused 66 "$work/none.csv: No such file or directory"
+pada rank --predictions "$scores" --truth "$work/none.csv"
+refused 66 "$work/none.csv: No such file or directory"
+rank_scores --truth-column cifar11
+refused 2 "unknown truth column 'cifar11'; did you mean 'cifar10'?"
+printf 'arch,x,y\n%s,1,2\n%s,2,3\n' "$a" "$b" >"$work/two.csv"
+pada rank --predictions "$scores" --truth "$work/two.csv"
+refused 2 "$work/two.csv: which column? give --truth-column, one of: x y"
+
+# ---- wrong calls ----
+
+out=$work/r.csv
+pada rank
+refused 2 'nothing to rank: give a run folder, --weights or --predictions'
+pada rank --predictions "$scores" --weights w.safetensors
+refused 2 '--predictions: no network is evaluated, but w.safetensors was given'
+pada rank "$work" "$work"
+refused 2 'unexpected word'
+pada rank "$work/none" --out "$out"
+refused 66 "$work/none/config.yaml: No such file or directory"
+rank_scores --bootstrap -1
+refused 2 'bootstrap'
+
+# ---- supernets ----
+
+w=$work/w.safetensors
+pada init --channels 4 --cells 1 --seed 7 --out "$w"
+expect_rc 0
+rank_small() {
+    pada rank --weights "$w" --channels 4 --cells 1 --limit 20 --batch-size 8 --out "$out" "$@"
+}
+printf '%s\n' "$a" "$b" "$c" "$d" "$e" >"$work/list"
+
+rank_small --list "$work/list" --truth "$truth" --truth-column cifar10 --json
+expect_rc 0
+expect_err "4 networks in common; 1 of $out are not in $truth, 0 the other way round"
+expect_out_has '{"name": "supernet", "truth_column": "cifar10", "bootstrap": 1000, "n": 4, '
+check "$(head -n 1 "$out")" = 'arch,score,correct,images,loss'
+check "$(sed 1d "$out" | cut -d, -f1)" = "$(cat "$work/list")"
+check "$(ls "$work"/r.csv*)" = "$out" # no partial file
+cp "$out" "$work/list.csv"
+pada eval --weights "$w" --channels 4 --cells 1 --limit 20 --batch-size 8 "$a" --json
+top1=$(sed 's/.*"top1": \([0-9]*\)\.0.*/\1/' "$work/out")
+loss=$(sed 's/.*"loss": \([0-9.]*\).*/\1/' "$work/out")
+check "$(sed -n 2p "$out" | cut -d, -f2-4)" = "$top1,$((top1 / 5)),20"
+case $loss in "$(sed -n 2p "$out" | cut -d, -f5)"*) ;; *) complain "loss $loss, $(sed -n 2p "$out")" ;; esac
+
+# A dialect that looks like another must be named.
+pada arch "$a" "$b" --to list
+cp "$work/out" "$work/numbers"
+rank_small --list "$work/numbers" --arch-dialect list
+expect_rc 0
+check "$(cat "$out")" = "$(sed 3q "$work/list.csv")"
+expect_out_has "$out: 2 networks"
+rank_small --list "$work/numbers"
+refused 65 "$work/numbers:1: "
+
+rank_small --networks truth --truth "$truth" --truth-column other --json
+expect_rc 0
+check "$(cat "$out")" = "$(sed 5q "$work/list.csv")"
+rank_small --networks 6 --seed 3
+expect_rc 0
+cp "$out" "$work/six.csv"
+rank_small --networks 6 --seed 3
+check "$(cat "$out")" = "$(cat "$work/six.csv")"
+check "$(wc -l <"$out")" -eq 7
+rank_small --networks 6 --seed 4
+check "$(cat "$out")" != "$(cat "$work/six.csv")"
+rm "$out"
+
+# Stopped by the clock: a network at a time, until it is done; the same bytes as at once.
+n=0
+rank_small --list "$work/list" --max-seconds 0.000001
+while [ "$rc" -eq 75 ] && [ "$n" -lt 10 ]; do
+    n=$((n + 1))
+    check ! -e "$out"
+    grep -q 'the same command goes on' "$work/err" || complain 'nothing about going on'
+    rank_small --list "$work/list" --max-seconds 0.000001
+done
+expect_rc 0
+check "$n" -eq 4
+check "$(cat "$out")" = "$(cat "$work/list.csv")"
+rm "$out"
+
+# Stopped by signals, once each has got on a little.
+n_lines() {
+    if [ -f "$out.partial" ]; then wc -l <"$out.partial"; else echo 0; fi
+}
+for signal in INT TERM USR1; do
+    command_line="pada rank and kill -s $signal"
+    wanted=$(($(n_lines) + 3))
+    "$PADA_BINARY" rank --weights "$w" --channels 4 --cells 1 --limit 20 --batch-size 8 --out "$out" \
+        >"$work/out" 2>"$work/err" &
+    job=$!
+    tries=0
+    while [ "$(n_lines)" -lt "$wanted" ] && [ "$tries" -lt 300 ]; do
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+    kill -s "$signal" "$job"
+    wait "$job"
+    rc=$?
+    expect_rc 75
+    expect_out ''
+    check ! -e "$out"
+    check "$(n_lines)" -ge "$wanted"
+done
+grep -q 'going on after' "$work/err" || complain 'the second one did not go on from the first'
+
+# Other images: a message, and everything anew.
+rank_small --list "$work/list" --limit 19 --max-seconds 0.000001
+expect_rc 75
+check -e "$out.partial"
+rank_small --list "$work/list"
+expect_rc 0
+grep -q "$out.partial: of other weights, images or sizes; starting anew" "$work/err" || complain 'not anew'
+check "$(cat "$out")" = "$(cat "$work/list.csv")"
+rm "$out"
+
+rank_small --networks many
+refused 2 "--networks: 'many' is not all, truth or a number"
+rank_small --networks 15626
+refused 2 'a sample of 15626 networks is not in 1 to 15625'
+rank_small --networks truth
+refused 2 '--networks truth: give the table with --truth FILE.csv'
+rank_small --networks 3 --list "$work/list"
+refused 2 '--list and --networks: give one of them'
+rank_small --networks 3 --truth "$truth" # the data set is `builtin`, and there are two columns
+refused 2 'which column? give --truth-column, one of: cifar10 other'
+rank_small --list "$work/none"
+refused 66 "$work/none: No such file or directory"
+rank_small --networks 3 --limit 1001
+refused 2 'limit 1001 is not in 1 to 1000'
+no_ranking
+pada rank --weights "$w" --channels 4 --cells 1 --networks 3 --out "$work/none/r.csv"
+refused 1 "$work/none/r.csv: No such file or directory"
+
+# ---- run folders ----
+
+run=$work/run
+mkdir -p "$run/ckpt"
+cp "$w" "$run/ckpt/00000030.safetensors"
+head -c 100 "$w" >"$run/ckpt/00000040.safetensors"
+cat >"$run/config.yaml" <<END
+space: "nb201"
+channels: 4
+cells: 1
+data: "builtin"
+batch-size: 3
+seed: 99
+lr: 0.025
+method: "pada"
+limit: 5
+END
+pada rank "$run" --list "$work/list" --limit 20 --batch-size 8
+expect_rc 0
+check "$(cat "$run/ranking.csv")" = "$(cat "$work/list.csv")"
+pada rank "$run" --list "$work/list" --limit 20 --batch-size 8 --out "$out"
+check "$(cat "$out")" = "$(cat "$work/list.csv")"
+
+# The batch size and the limit of an evaluation are not those of the training.
+pada eval --weights "$w" --channels 4 --cells 1 "$c" --json
+sed 's/"seconds": [^,]*,//' "$work/out" >"$work/by_weights"
+pada eval "$run" --arch "$c" --json
+expect_rc 0
+check "$(sed 's/"seconds": [^,]*,//' "$work/out")" = "$(cat "$work/by_weights")"
+expect_out_has '"images": 1000'
+pada eval "$run" "$a" --limit 7 --json
+expect_rc 0
+expect_out_has '"images": 7'
+pada eval "$run"
+refused 2 'no architecture given'
+pada eval "$run" "$a" --seed 3
+refused 2 "--seed is for fresh weights, not for those of $run"
+pada eval "$run" "$a" --channels 8 # a flag overrides the run; here it does not fit
+refused 65 'stem.0.weight has shape 4x3x3x3, not 8x3x3x3'
+pada eval "$run" "$a" --data "$work/none"
+refused 66 "$work/none: no such folder"
+
+rm "$run/ckpt/00000030.safetensors"
+pada eval "$run" "$a"
+refused 65 "$run/ckpt/00000040.safetensors: "
+rm "$run/ckpt/00000040.safetensors"
+pada rank "$run" --networks 3
+refused 66 "$run/ckpt: no checkpoint in this folder"
+printf 'channels: many\n' >"$run/config.yaml"
+pada rank "$run" --networks 3
+refused 2 "$run/config.yaml:1: channels: 'many' is not a whole number"
+finish
