@@ -91,13 +91,33 @@ static const pada_opt options_table[] = {
     {.name = NULL},
 };
 
+/* The method of a configuration file, which has options that are not known yet. */
+static pada_status find_method_in(train *t, const char *config)
+{
+    static const pada_opt only_method[] = {
+        {.name = "method", .type = PADA_OPT_STRING, .default_value = "pada"},
+        {.name = NULL},
+    };
+    pada_options *options;
+    const char *method;
+    pada_status st;
+
+    PADA_TRY(pada_options_create(&options));
+    st = pada_options_bind(options, only_method, &method);
+    if (st == PADA_OK && config) st = pada_options_load_known(options, config);
+    if (st == PADA_OK) st = pada_strategy_find(&t->strategy, method);
+    pada_options_destroy(options);
+    return st;
+}
+
 /* The options depend on the method. */
 static pada_status prepare(void *self, int argc, const char *const *argv)
 {
     train *t = self;
     const char *method = pada_options_peek(argc, argv, "method");
 
-    PADA_TRY(pada_strategy_find(&t->strategy, method ? method : "pada"));
+    PADA_TRY(method ? pada_strategy_find(&t->strategy, method)
+                    : find_method_in(t, pada_options_peek(argc, argv, "config")));
     return pada_calloc(&t->settings, 1, t->strategy->settings_bytes);
 }
 

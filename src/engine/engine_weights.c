@@ -120,46 +120,35 @@ pada_status pada_engine_load_weights(pada_engine *e, const char *path)
     return status;
 }
 
-/* All parameters as float32, in parameter order without gaps. */
-static void read_floats(const pada_engine *e, float *to)
+/* Adds one parameter as float32; `floats` is room for it. */
+static void add_weight(const pada_engine *e, int param, float *floats, pada_state *state)
 {
-    for (int i = 0; i < pada_params_count(e->params); i++) {
-        const pada_param *p = pada_params_get(e->params, i);
-        e->backend->read(e->device, e->weights, range_of(p), e->staging);
-        for (int64_t k = 0; k < p->count; k++)
-            *to++ = (float)e->staging[k];
-    }
+    const pada_param *p = pada_params_get(e->params, param);
+
+    e->backend->read(e->device, e->weights, range_of(p), e->staging);
+    for (int64_t k = 0; k < p->count; k++)
+        floats[k] = (float)e->staging[k];
+    pada_state_tensor(state, p->name, PADA_STATE_F32, p->dims, p->n_dims, floats);
 }
 
 pada_status pada_engine_save_weights(const pada_engine *e, const char *path)
 {
-    const int n = pada_params_count(e->params);
-    void *floats = NULL, *tensors = NULL;
+    pada_state *state = NULL;
+    void *floats = NULL;
     pada_status st;
 
+    if ((st = pada_state_create(&state)) != PADA_OK) goto out;
     if ((st = pada_calloc(&floats, (size_t)pada_params_elements(e->params), sizeof(float))) !=
         PADA_OK)
         goto out;
-    if ((st = pada_calloc(&tensors, (size_t)n, sizeof(pada_st_tensor))) != PADA_OK) goto out;
-    read_floats(e, floats);
-    const float *data = floats;
-    for (int i = 0; i < n; i++) {
-        const pada_param *p = pada_params_get(e->params, i);
-        pada_st_tensor *t = (pada_st_tensor *)tensors + i;
-        *t = (pada_st_tensor){.name = p->name,
-                              .dtype = "F32",
-                              .n_dims = p->n_dims,
-                              .data = data,
-                              .bytes = (size_t)p->count * sizeof(float)};
-        for (int k = 0; k < p->n_dims; k++)
-            t->dims[k] = p->dims[k];
-        data += p->count;
-    }
-    const char *const metadata[][2] = {{"format", "pt"}, {"space", e->space.ops->name}};
-    st = pada_safetensors_write(path, tensors, n, metadata, 2);
+    pada_state_note(state, "format", "pt");
+    pada_state_note(state, "space", e->space.ops->name);
+    for (int i = 0; i < pada_params_count(e->params); i++)
+        add_weight(e, i, floats, state);
+    st = pada_state_write(state, path);
 out:
     pada_free(floats);
-    pada_free(tensors);
+    pada_state_destroy(state);
     return st;
 }
 

@@ -23,7 +23,7 @@ expect_rc 0
 expect_out_has 'images 6 '
 rm "$work/l.npy"
 eval_on "$dir" --classes 100
-refused 2 "--classes 100 does not fit the data set $dir, which has 10"
+refused 2 "--classes 100 does not fit the data set CIFAR-10, which has 10"
 eval_on "$dir" --limit 7
 refused 2 'limit 7 is not in 1 to 6, the test images of CIFAR-10'
 eval_on "$dir" --split train

@@ -295,7 +295,7 @@ pada eval "$run" "$a"
 refused 65 "$run/ckpt/00000040.safetensors: "
 rm "$run/ckpt/00000040.safetensors"
 pada rank "$run" --networks 3
-refused 66 "$run/ckpt: no checkpoint in this folder"
+refused 66 "$run: no checkpoint in this folder"
 printf 'channels: many\n' >"$run/config.yaml"
 pada rank "$run" --networks 3
 refused 2 "$run/config.yaml:1: channels: 'many' is not a whole number"
