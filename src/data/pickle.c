@@ -96,6 +96,7 @@ static pada_status fail(const pada_pickle *p, const char *what)
 
 static pada_status read_span(pada_pickle *p, uint64_t n, span *out)
 {
+    *out = (span){0};
     if (n > p->file.n - p->at) return fail(p, "reaches beyond the end of the file");
     *out = (span){p->file.at + p->at, (size_t)n};
     p->at += (size_t)n;
@@ -120,6 +121,7 @@ static pada_status read_line(pada_pickle *p, span *out)
     const uint8_t *start = p->file.at + p->at;
     const uint8_t *end = memchr(start, '\n', p->file.n - p->at);
 
+    *out = (span){0};
     if (!end) return fail(p, "reaches beyond the end of the file");
     *out = (span){start, (size_t)(end - start)};
     p->at += out->n + 1;
@@ -152,6 +154,7 @@ static int floor_of(const pada_pickle *p)
 
 static pada_status pop(pada_pickle *p, value *out)
 {
+    *out = (value){0};
     if (p->n_stack == floor_of(p)) return fail(p, "the stack is empty");
     *out = p->stack[--p->n_stack];
     return PADA_OK;
@@ -167,6 +170,7 @@ static pada_status peek(pada_pickle *p, value_kind wanted, value *out)
 
 static pada_status pop_mark(pada_pickle *p, int *height)
 {
+    *height = 0;
     if (p->n_marks == 0) return fail(p, "no mark on the stack");
     *height = p->marks[--p->n_marks];
     return PADA_OK;
@@ -670,6 +674,7 @@ static pada_status find(const pada_pickle *p, const char *key, value *out)
 {
     const object *dict = &p->objects[p->stack[0].object];
 
+    *out = (value){0};
     for (int i = dict->n - 2; i >= 0; i -= 2) {
         const value *k = &dict->items[i];
         if ((k->kind == TEXT || k->kind == BYTES) && same(k->span, key)) {
