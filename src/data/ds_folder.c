@@ -152,10 +152,9 @@ static pada_status find_roots(scan *s, const pada_dataset_desc *desc)
 
     s->flat = !has_train_folder(desc->where);
     if (s->flat) {
-        if (strlen(desc->where) >= PADA__PATH_BYTES)
-            return PADA_FAIL(PADA_ENOENT, "%s: name too long", desc->where);
         for (int split = 0; split < PADA_N_SPLITS; split++)
-            strcpy(s->roots[split], desc->where);
+            if (snprintf(s->roots[split], PADA__PATH_BYTES, "%s", desc->where) >= PADA__PATH_BYTES)
+                return PADA_FAIL(PADA_ENOENT, "%s: name too long", desc->where);
         return PADA_OK;
     }
     (void)pada__path_join(s->roots[PADA_SPLIT_TRAIN], desc->where, "train"); /* it is there */

@@ -7,7 +7,7 @@ pada info
 expect_rc 0
 expect_no_err
 expect_out_has "$("$PADA_BINARY" --version)"
-for word in cpu ref null nb201 builtin cifar; do
+for word in cpu ref null nb201 builtin cifar imagenet16 folder; do
     checks=$((checks + 1))
     grep -q "^  $word " "$work/out" || complain "no line for $word"
 done
