@@ -203,22 +203,7 @@ static pada_status open_all(train *t)
     return pada_engine_create(&t->engine, &desc);
 }
 
-/* Takes the run folder, and stores or compares the configuration. */
-static pada_status open_run(train *t, const pada_options *options)
-{
-    pada_text config = {0};
-    pada_status st;
-
-    PADA_TRY(pada_run_lock_take(&t->lock, t->out));
-    pada_options_dump(options, &config);
-    st = config.status;
-    if (st == PADA_OK) st = pada_run_check_config(t->out, pada_text_str(&config));
-    if (st == PADA_OK) st = pada_run_env_write(t->out, t->engine, t->data);
-    pada_text_deinit(&config);
-    return st;
-}
-
-static pada_status run_training(train *t)
+static pada_status run_training(train *t, const char *config, const char *env)
 {
     return pada_train(
         &(pada_train_desc){.engine = t->engine,
@@ -227,6 +212,8 @@ static pada_status run_training(train *t)
                            .strategy = t->strategy,
                            .settings = t->settings,
                            .run = t->out,
+                           .config = config,
+                           .env = env,
                            .checkpoint_seconds = t->checkpoint_seconds,
                            .checkpoint_steps = t->checkpoint_steps,
                            .max_seconds = t->max_seconds,
@@ -240,6 +227,7 @@ static pada_status run_training(train *t)
 static pada_status run(void *self, const pada_options *options)
 {
     train *t = self;
+    pada_text config = {0}, env = {0};
     pada_status st;
 
     if (pada_options_n_words(options) > 0) {
@@ -252,12 +240,17 @@ static pada_status run(void *self, const pada_options *options)
         goto out;
     }
     if ((st = open_all(t)) != PADA_OK) goto out;
-    if ((st = open_run(t, options)) != PADA_OK) goto out;
-    if ((st = run_training(t)) != PADA_OK) goto out;
+    pada_options_dump(options, &config);
+    if ((st = config.status) != PADA_OK) goto out;
+    if ((st = pada_run_env(t->engine, t->data, &env)) != PADA_OK) goto out;
+    if ((st = pada_run_lock_take(&t->lock, t->out)) != PADA_OK) goto out;
+    if ((st = run_training(t, pada_text_str(&config), pada_text_str(&env))) != PADA_OK) goto out;
     if (!t->json)
         printf("%s: %s, %" PRId64 " epochs, weights %016" PRIx64 "\n", t->out, t->strategy->name,
                t->recipe.epochs, pada_engine_weights_hash(t->engine));
 out:
+    pada_text_deinit(&config);
+    pada_text_deinit(&env);
     pada_run_lock_release(&t->lock);
     pada_engine_destroy(t->engine);
     pada_dataset_close(t->data);

@@ -4,7 +4,6 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "base/file.h"
 #include "cli/print.h"
 
 static json_t *utc_now(void)
@@ -17,32 +16,25 @@ static json_t *utc_now(void)
     return json_string(text);
 }
 
-pada_status pada_run_env_write(const char *run, const pada_engine *e, const pada_dataset *data)
+pada_status pada_run_env(const pada_engine *e, const pada_dataset *data, pada_text *out)
 {
     struct utsname machine = {0};
-    pada_text text = {0}, path = {0};
     json_t *object = json_object();
-    pada_status st;
 
     uname(&machine);
-    pada_json_set(&text, object, "pada", json_string(PADA_VERSION));
-    pada_json_set(&text, object, "commit", json_string(PADA_COMMIT));
-    pada_json_set(&text, object, "build", json_string(PADA_BUILD_TYPE));
-    pada_json_set(&text, object, "compiler", json_string(__VERSION__));
-    pada_json_set(&text, object, "system", json_string(machine.sysname));
-    pada_json_set(&text, object, "release", json_string(machine.release));
-    pada_json_set(&text, object, "machine", json_string(machine.machine));
-    pada_json_set(&text, object, "host", json_string(machine.nodename));
-    pada_json_set(&text, object, "backend", json_string(pada_engine_describe(e)));
-    pada_json_set(&text, object, "memory_bytes", json_integer(pada_engine_memory_bytes(e)));
-    pada_json_set(&text, object, "data", json_string(data->name));
-    pada_json_set(&text, object, "train_images", json_integer(data->n_images[PADA_SPLIT_TRAIN]));
-    pada_json_set(&text, object, "started", utc_now());
-    pada_json_line(&text, object);
-    pada_text_add(&path, "%s/env.json", run);
-    st = text.status != PADA_OK ? text.status : path.status;
-    if (st == PADA_OK) st = pada_file_replace(pada_text_str(&path), text.data, text.length);
-    pada_text_deinit(&text);
-    pada_text_deinit(&path);
-    return st;
+    pada_json_set(out, object, "pada", json_string(PADA_VERSION));
+    pada_json_set(out, object, "commit", json_string(PADA_COMMIT));
+    pada_json_set(out, object, "build", json_string(PADA_BUILD_TYPE));
+    pada_json_set(out, object, "compiler", json_string(__VERSION__));
+    pada_json_set(out, object, "system", json_string(machine.sysname));
+    pada_json_set(out, object, "release", json_string(machine.release));
+    pada_json_set(out, object, "machine", json_string(machine.machine));
+    pada_json_set(out, object, "host", json_string(machine.nodename));
+    pada_json_set(out, object, "backend", json_string(pada_engine_describe(e)));
+    pada_json_set(out, object, "memory_bytes", json_integer(pada_engine_memory_bytes(e)));
+    pada_json_set(out, object, "data", json_string(data->name));
+    pada_json_set(out, object, "train_images", json_integer(data->n_images[PADA_SPLIT_TRAIN]));
+    pada_json_set(out, object, "started", utc_now());
+    pada_json_line(out, object);
+    return out->status;
 }

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "train/checkpoint.h"
 #include "train/observatory.h"
+#include "train/run_config.h"
 
 typedef struct trainer {
     const pada_train_desc *desc;
@@ -189,6 +190,21 @@ static void tell_lines(const trainer *t, char *lines)
     }
 }
 
+static pada_status open_folder(const pada_train_desc *desc)
+{
+    pada_text env = {0};
+    pada_status st;
+
+    PADA_TRY(pada_make_dirs(desc->run));
+    if (desc->config) PADA_TRY(pada_run_check_config(desc->run, desc->config));
+    if (!desc->env) return PADA_OK;
+    pada_text_add(&env, "%s/env.json", desc->run);
+    st = env.status;
+    if (st == PADA_OK) st = pada_file_replace(pada_text_str(&env), desc->env, strlen(desc->env));
+    pada_text_deinit(&env);
+    return st;
+}
+
 /* Goes on from the newest checkpoint, if there is one. */
 static pada_status resume(trainer *t)
 {
@@ -197,7 +213,7 @@ static pada_status resume(trainer *t)
     pada_status st;
 
     if (!t->desc->run) return PADA_OK;
-    PADA_TRY(pada_make_dirs(t->desc->run));
+    PADA_TRY(open_folder(t->desc));
     st = pada_checkpoint_open(&state, t->desc->run, &notes);
     if (notes.data) tell_lines(t, notes.data);
     if (st == PADA_OK && state) st = load(t, state);

@@ -2,8 +2,7 @@
  *
  * A run is a function of its description. It may be stopped after any step, or die, and is continued
  * by calling pada_train again with the same description: it goes on from the newest checkpoint and
- * ends with the same bits. Files of the run folder: config.yaml is the caller's, metrics.csv and
- * ckpt/ are the trainer's. */
+ * ends with the same bits. Nothing is written before everything has been checked. */
 #ifndef PADA_TRAIN_TRAINER_H
 #define PADA_TRAIN_TRAINER_H
 
@@ -41,11 +40,13 @@ typedef struct pada_train_desc {
     const pada_dataset *data; /* both splits open if `validate`, else the training split */
     const pada_recipe *recipe;
     const pada_strategy_ops *strategy;
-    const void *settings;              /* of the strategy */
-    const char *run;                   /* run folder; NULL: nothing is stored */
-    double checkpoint_seconds;         /* between checkpoints; 0: only at the end */
-    int64_t checkpoint_steps;          /* also every so many steps; 0: not */
-    double max_seconds;                /* stop then; 0: never */
+    const void *settings;      /* of the strategy */
+    const char *run;           /* run folder; NULL: nothing is stored */
+    const char *config;        /* RUN/config.yaml: stored, or compared (run_config.h); or NULL */
+    const char *env;           /* RUN/env.json: replaced; or NULL */
+    double checkpoint_seconds; /* between checkpoints; 0: only at the end */
+    int64_t checkpoint_steps;  /* also every so many steps; 0: not */
+    double max_seconds;        /* stop then; 0: never */
     const volatile sig_atomic_t *stop; /* stop as soon as it is not 0; may be NULL */
     pada_train_listener listener;
 } pada_train_desc;

@@ -126,7 +126,7 @@ expect_usage_error "unknown method 'pda'; did you mean 'pada'?"
 pada train --method spos --path-scope shared --out "$work/x"
 expect_usage_error "path-scope"
 pada train --method pada --path-scop shared --out "$work/x"
-expect_usage_error "did you mean '--path-scope'"
+expect_usage_error "did you mean --path-scope?"
 pada train $small --batch-size 2001 --out "$work/x"
 expect_usage_error "2001"
 pada train $small --data "$work/nothing" --out "$work/x"
@@ -145,6 +145,9 @@ expect_rc 0
 expect_out_has ": da, 1 epochs"
 pada train --config "$work/c.yaml" --method spos --out "$work/yaml2"
 expect_usage_error "data-memory"
+pada train --method da --help
+expect_rc 0
+expect_out_has "--data-tau-max"
 pada train --method pada --help
 expect_rc 0
 expect_out_has "--path-tau-max"
