@@ -165,7 +165,9 @@ static pada_status evaluate(rank *r)
                                     .note = print_note};
 
     r->last_progress = pada_clock_seconds();
-    return pada_ranking_run(&desc);
+    const pada_status st = pada_ranking_run(&desc);
+    pada_stop_signal_end(); /* nobody asks for requests any more */
+    return st;
 }
 
 /* ---- the result ---- */

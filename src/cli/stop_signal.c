@@ -11,13 +11,23 @@ static void on_signal(int number)
     if (number == SIGINT) signal(SIGINT, SIG_DFL);
 }
 
-const volatile sig_atomic_t *pada_stop_signal(void)
+static void set_handlers(void (*handler)(int))
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGUSR1};
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
 
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         sigaction(signals[i], &action, NULL);
+}
+
+const volatile sig_atomic_t *pada_stop_signal(void)
+{
+    set_handlers(on_signal);
     return &stopped;
+}
+
+void pada_stop_signal_end(void)
+{
+    set_handlers(SIG_DFL);
 }

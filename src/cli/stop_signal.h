@@ -4,8 +4,10 @@
 
 #include <signal.h>
 
-/* Not 0 once SIGINT, SIGTERM or SIGUSR1 came; a second SIGINT ends the program at once. The handlers
- * are set by the first call. */
+/* Sets the handlers. What is pointed to is not 0 once SIGINT, SIGTERM or SIGUSR1 came; a second
+ * SIGINT ends the program at once. */
 const volatile sig_atomic_t *pada_stop_signal(void);
+/* The signals do again what they usually do. */
+void pada_stop_signal_end(void);
 
 #endif

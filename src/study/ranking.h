@@ -22,7 +22,7 @@ extern "C" {
 typedef struct pada_ranking_progress {
     int n_done, n_total; /* evaluations, those of earlier runs included */
     double seconds;      /* of this run */
-    double seconds_left; /* by the multiply-adds that are left; NaN before the first evaluation */
+    double seconds_left; /* by the multiply-adds that are left */
 } pada_ranking_progress;
 
 /* Everything is borrowed. The functions may be NULL. */

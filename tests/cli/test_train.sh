@@ -151,7 +151,7 @@ expect_out_has "--data-tau-max"
 pada train --method pada --help
 expect_rc 0
 expect_out_has "--path-tau-max"
-expect_out_has "--data-replacement"
+expect_out_has "--[no-]data-replacement"
 
 # ---- one JSON object per epoch
 pada train --method conv_anneal $small --epochs 2 --out "$work/json" --json --quiet

@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "study/bootstrap.h"
+#include "study/scoreboard.h"
 
 enum { N = 200, REPLICATES = 200 };
 
@@ -213,6 +214,28 @@ static void test_undefined(void **state)
     pada_pairs_destroy(flat);
 }
 
+/* Of three networks one in nine samples holds only one, which has no tau-b. */
+static void test_sometimes_undefined(void **state)
+{
+    static const double values[] = {1, 2, 3};
+    pada_interval interval;
+    pada_bootstrap *b;
+    pada_pairs *set;
+
+    (void)state;
+    assert_ok(pada_pairs_create(&set, values, values, 3));
+    assert_ok(
+        pada_bootstrap_create(&b, &(pada_bootstrap_desc){.sets = (const pada_pairs *const[]){set},
+                                                         .n_sets = 1,
+                                                         .replicates = REPLICATES,
+                                                         .n_threads = 1}));
+    pada_bootstrap_interval(b, 0, PADA_METRIC_TAU_B, &interval);
+    CHECK_CLOSE(interval.low, 1, 0);
+    CHECK_CLOSE(interval.high, 1, 0);
+    pada_bootstrap_destroy(b);
+    pada_pairs_destroy(set);
+}
+
 static pada_status bootstrap_afresh(const fixture *f)
 {
     pada_bootstrap *b;
@@ -225,17 +248,60 @@ static pada_status bootstrap_afresh(const fixture *f)
     return st;
 }
 
+static pada_status make_scoreboard(pada_scoreboard *board, const fixture *f)
+{
+    const double *const scores[] = {f->good, f->bad};
+    const pada_status st = pada_scoreboard_init(board, &(pada_scoreboard_desc){.truths = f->truths,
+                                                                               .scores = scores,
+                                                                               .n = N,
+                                                                               .n_sets = 2,
+                                                                               .replicates = 5,
+                                                                               .seed = 7,
+                                                                               .n_threads = 2});
+    if (st != PADA_OK) pada_scoreboard_deinit(board);
+    return st;
+}
+
+/* The same numbers as from its parts. */
+static void test_scoreboard(void **state)
+{
+    const fixture *f = *state;
+    pada_bootstrap *b = make(f, 5, 7, 1);
+    pada_metrics_work *work;
+    pada_scoreboard board;
+    pada_metrics metrics;
+    pada_interval x, y;
+
+    assert_ok(make_scoreboard(&board, f));
+    assert_ok(pada_metrics_work_create(&work, N));
+    assert_int_equal(board.n, N);
+    for (int set = 0; set < 2; set++) {
+        pada_metrics_compute(f->sets[set], NULL, work, &metrics);
+        assert_memory_equal(&board.metrics[set], &metrics, sizeof metrics);
+        pada_bootstrap_interval(b, set, PADA_METRIC_TAU_B, &x);
+        pada_bootstrap_interval(board.bootstrap, set, PADA_METRIC_TAU_B, &y);
+        assert_memory_equal(&x, &y, sizeof x);
+    }
+    pada_metrics_work_destroy(work);
+    pada_scoreboard_deinit(&board);
+    pada_bootstrap_destroy(b);
+}
+
 static void test_oom(void **state)
 {
+    pada_scoreboard board;
+
     assert_survives_oom(bootstrap_afresh(*state), (void)0);
+    assert_survives_oom(make_scoreboard(&board, *state), pada_scoreboard_deinit(&board));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_intervals), cmocka_unit_test(test_differences),
-        cmocka_unit_test(test_p_value),   cmocka_unit_test(test_threads_and_seeds),
-        cmocka_unit_test(test_undefined), cmocka_unit_test(test_oom),
+        cmocka_unit_test(test_intervals),  cmocka_unit_test(test_differences),
+        cmocka_unit_test(test_p_value),    cmocka_unit_test(test_threads_and_seeds),
+        cmocka_unit_test(test_undefined),  cmocka_unit_test(test_sometimes_undefined),
+        cmocka_unit_test(test_scoreboard), cmocka_unit_test(test_oom),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

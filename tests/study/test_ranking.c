@@ -219,6 +219,42 @@ static void test_torn_files(void **state)
     assert_int_equal(w.n_evaluated, N_FORMS - 1);
 }
 
+/* Torn, gone on with, and stopped again: nothing is glued to the torn line. */
+static void test_torn_and_stopped_again(void **state)
+{
+    const fixture *f = *state;
+    const char *whole = scratch_path("whole.csv"), *out = scratch_path("ranking.csv");
+    const char *partial = scratch_path("ranking.csv.partial");
+    watch w = {.stop_after = -1};
+    pada_text bytes = {0};
+    pada_file file;
+
+    assert_ok(rank(f, whole, &w));
+    w.stop_after = 2;
+    assert_int_equal(rank(f, out, &w), PADA_ESTOPPED);
+    assert_ok(pada_file_open(&file, partial));
+    pada_text_add_bytes(&bytes, file.data, file.bytes);
+    pada_file_close(&file);
+    scratch_write(partial, bytes.data, bytes.length - 5); /* in the second result */
+    w.stop_after = 1;
+    assert_int_equal(rank(f, out, &w), PADA_ESTOPPED);
+    assert_file_holds(partial, bytes.data, bytes.length);
+    w.stop_after = -1;
+    assert_ok(rank(f, out, &w));
+    assert_int_equal(w.n_evaluated, N_FORMS - 2);
+    assert_same_file(out, whole);
+
+    /* A result twice counts once. */
+    const char *first = strchr(bytes.data, '\n') + 1;
+    pada_text_add(&bytes, "%.*s", (int)(strchr(first, '\n') + 1 - first), first);
+    scratch_write(partial, bytes.data, bytes.length);
+    assert_ok(rank(f, out, &w));
+    assert_int_equal(w.n_evaluated, N_FORMS - 2);
+    assert_int_equal(w.last_done, N_FORMS);
+    assert_same_file(out, whole);
+    pada_text_deinit(&bytes);
+}
+
 /* Results of other weights or images are not taken over. */
 static void test_other_work_starts_anew(void **state)
 {
@@ -291,6 +327,7 @@ int main(void)
         unit(test_rows),
         unit(test_goes_on_after_every_network),
         unit(test_torn_files),
+        unit(test_torn_and_stopped_again),
         unit(test_other_work_starts_anew),
         unit(test_nowhere_to_write),
         unit(test_oom),

@@ -38,6 +38,7 @@ static void test_highest_number(void **state)
     write_checkpoint("00000100.safetensors");
     write_checkpoint("00000020.safetensors");
     assert_newest("00000100.safetensors");
+    write_checkpoint("99999999.safetensors");
     write_checkpoint("123456789.safetensors"); /* longer than eight digits */
     assert_newest("123456789.safetensors");
     /* Files of other names do not count. */
@@ -110,6 +111,8 @@ static pada_status newest_afresh(void)
     pada_text path = {0};
     const pada_status st = pada_checkpoint_newest(scratch_dir, &path);
 
+    /* Not an older one because there was no memory for the newest. */
+    if (st == PADA_OK) assert_non_null(strstr(pada_text_str(&path), "00000002"));
     pada_text_deinit(&path);
     return st;
 }
