@@ -10,6 +10,7 @@
 #include "cli/print.h"
 #include "data/dataset.h"
 #include "space/space.h"
+#include "strategy/strategy.h"
 
 #if defined(__clang__)
 #define COMPILER "clang " __clang_version__
@@ -124,6 +125,16 @@ static json_t *collect_data_sets(void)
     return array;
 }
 
+static json_t *collect_methods(void)
+{
+    json_t *array = json_array();
+
+    for (int i = 0; i < pada_strategy_count(); i++)
+        array = with(array, json_pack("{s:s, s:s}", "name", pada_strategy_get(i)->name, "summary",
+                                      pada_strategy_get(i)->summary));
+    return array;
+}
+
 static json_t *collect_exit_codes(void)
 {
     json_t *array = json_array();
@@ -137,10 +148,10 @@ static json_t *collect_exit_codes(void)
 
 static json_t *collect(void)
 {
-    return json_pack("{s:s, s:{s:s, s:s}, s:o, s:o, s:o, s:o}", "version", PADA_VERSION, "build",
-                     "type", PADA_BUILD_TYPE, "compiler", COMPILER, "backends", collect_backends(),
-                     "spaces", collect_spaces(), "data_sets", collect_data_sets(), "exit_codes",
-                     collect_exit_codes());
+    return json_pack("{s:s, s:{s:s, s:s}, s:o, s:o, s:o, s:o, s:o}", "version", PADA_VERSION,
+                     "build", "type", PADA_BUILD_TYPE, "compiler", COMPILER, "backends",
+                     collect_backends(), "spaces", collect_spaces(), "methods", collect_methods(),
+                     "data_sets", collect_data_sets(), "exit_codes", collect_exit_codes());
 }
 
 /* ---- for people ---- */
@@ -187,7 +198,7 @@ static void add_space(pada_text *out, const json_t *space)
     pada_text_add(out, "\n");
 }
 
-static void add_data_set(pada_text *out, const json_t *data)
+static void add_named(pada_text *out, const json_t *data)
 {
     pada_text_add(out, "  %-11s %s\n", text_of(data, "name"), text_of(data, "summary"));
 }
@@ -217,7 +228,8 @@ static void add_all(pada_text *out, const json_t *root)
     add_section(out, "backends (auto takes the first)", json_object_get(root, "backends"),
                 add_backend);
     add_section(out, "spaces", json_object_get(root, "spaces"), add_space);
-    add_section(out, "data sets", json_object_get(root, "data_sets"), add_data_set);
+    add_section(out, "methods", json_object_get(root, "methods"), add_named);
+    add_section(out, "data sets", json_object_get(root, "data_sets"), add_named);
     add_section(out, "exit codes", json_object_get(root, "exit_codes"), add_exit_code);
 }
 

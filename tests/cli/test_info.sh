@@ -29,6 +29,7 @@ expect_out_has '"build": {"type": "'
 expect_out_has '{"name": "ref", "summary": "plain loops in double precision'
 expect_out_has '"paths": 15625, "slots": [["none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3"], ['
 expect_out_has '"dialects": ["nb201", "list", "naslib", "nni", "tuples"]'
+expect_out_has '"methods": [{"name": "pada"'
 expect_out_has '"data_sets": [{"name": "builtin"'
 expect_out_has '{"code": 69, "meaning": "device not available"}'
 
