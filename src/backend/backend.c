@@ -26,12 +26,27 @@ const pada_backend *pada_backend_get(int i)
     return registry[i];
 }
 
+pada_status pada_backend_finish(const pada_backend *backend, pada_device *device)
+{
+    return backend->finish ? backend->finish(device) : PADA_OK;
+}
+
+/* The first backend whose device is there. */
+static const pada_backend *first_present(void)
+{
+    int i = 0;
+
+    while (registry[i]->present && !registry[i]->present())
+        i++;
+    return registry[i];
+}
+
 pada_status pada_backend_find(const pada_backend **out, const char *name)
 {
     const char *names[sizeof registry / sizeof *registry + 1] = {"auto"};
 
     *out = NULL;
-    if (strcmp(name, "auto") == 0) *out = registry[0];
+    if (strcmp(name, "auto") == 0) *out = first_present();
     for (int i = 0; i < pada_backend_count(); i++) {
         names[i + 1] = registry[i]->name;
         if (strcmp(name, registry[i]->name) == 0) *out = registry[i];

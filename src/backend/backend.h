@@ -102,7 +102,9 @@ typedef struct pada_results {
     int32_t *rank;
 } pada_results;
 
-/* The buffers of one run. All in memory of the backend. */
+/* The buffers of one run, in memory of the backend; the batch is in memory of the host. It stays
+ * as it is until the last stage has run: a backend reads it in place, or copies it when stage 0
+ * runs. */
 typedef struct pada_bindings {
     const void *params;
     void *grads; /* weight gradients are added to it */
@@ -130,10 +132,17 @@ typedef struct pada_backend {
     pada_dtype dtype; /* of activations, parameters, gradients */
     bool plans_only;  /* computes nothing: results mean nothing */
 
-    /* Opens the backend with this many threads (0: the machine's default). */
+    /* Whether this machine has what the backend runs on, at little cost; NULL: it always has. */
+    bool (*present)(void);
+    /* Opens the backend with this many threads (0: the machine's default). What it needs and does
+     * not find is PADA_EDEVICE. */
     pada_status (*open)(pada_device **out, int n_threads);
     void (*close)(pada_device *device);
     const char *(*describe)(const pada_device *device); /* e.g. "avx512, 2 threads"; borrowed */
+    /* Waits for all that was asked for. A backend may work behind the caller's back; a failure there
+     * stays with the device and is returned here and by alloc and prepare. NULL: every call is over
+     * when it returns. */
+    pada_status (*finish)(pada_device *device);
 
     /* Zeroed memory of the backend, and copies. Counts are elements of dtype, converted from and to
      * double. */
@@ -141,6 +150,7 @@ typedef struct pada_backend {
     void (*release)(pada_device *device, void *memory);
     void (*write)(pada_device *device, void *buffer, pada_range range, const double *from);
     void (*read)(pada_device *device, const void *buffer, pada_range range, double *to);
+    void (*read_i32)(pada_device *device, const int32_t *buffer, pada_range range, int32_t *to);
 
     /* Layout: bytes of one image of a tensor, and of one value per channel. Multiples of
      * PADA_ALIGN. */
@@ -181,6 +191,8 @@ typedef struct pada_backend {
 /* Finds a backend by name ("auto": the fastest one here); an unknown one offers the nearest name.
  */
 pada_status pada_backend_find(const pada_backend **out, const char *name);
+/* backend->finish, where there is one. */
+pada_status pada_backend_finish(const pada_backend *backend, pada_device *device);
 int pada_backend_count(void);
 const pada_backend *pada_backend_get(int i);
 

@@ -127,8 +127,10 @@ static pada_status time_chain(const pada_bench_kernels *b, const kernel_case *k,
     for (int r = 0; r <= b->repeats; r++) {
         const double t0 = 1e3 * pada_clock_seconds();
         b->backend->run(b->device, q, &c.bindings, 0, q->n_forward);
+        if ((st = pada_backend_finish(b->backend, b->device)) != PADA_OK) goto out;
         const double t1 = 1e3 * pada_clock_seconds();
         b->backend->run(b->device, q, &c.bindings, q->n_forward, q->n_stages - q->n_forward);
+        if ((st = pada_backend_finish(b->backend, b->device)) != PADA_OK) goto out;
         const double t2 = 1e3 * pada_clock_seconds();
         if (r == 0) continue; /* warm-up */
         if (t1 - t0 < *forward_ms) *forward_ms = t1 - t0;

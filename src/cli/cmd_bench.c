@@ -185,6 +185,7 @@ static pada_status run_path(bench *b, const pada_path *path, double *ms)
         pada_engine_backward(b->engine);
         PADA_TRY(pada_engine_step(b->engine, &sgd, &stats));
     }
+    PADA_TRY(pada_engine_finish(b->engine));
     *ms = 1e3 * pada_clock_seconds() - start;
     return PADA_OK;
 }

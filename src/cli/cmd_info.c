@@ -225,7 +225,7 @@ static void add_all(pada_text *out, const json_t *root)
 
     pada_text_add(out, "pada %s, %s build by %s\n", text_of(root, "version"),
                   text_of(build, "type"), text_of(build, "compiler"));
-    add_section(out, "backends (auto takes the first)", json_object_get(root, "backends"),
+    add_section(out, "backends (auto takes the first available)", json_object_get(root, "backends"),
                 add_backend);
     add_section(out, "spaces", json_object_get(root, "spaces"), add_space);
     add_section(out, "methods", json_object_get(root, "methods"), add_named);

@@ -12,7 +12,7 @@ static pada_status make_groups(pada_engine *e)
 {
     const pada_space_ops *ops = e->space.ops;
     const int n_sites = ops->n_sites(&e->space), n_params = pada_params_count(e->params);
-    int64_t largest = 1;
+    int64_t largest = e->batch_size;
     void *mem;
 
     for (int s = 0; s < n_sites; s++) {
@@ -294,6 +294,11 @@ double pada_engine_grad_norm(pada_engine *e, int site, int choice)
     return sqrt(squares);
 }
 
+pada_status pada_engine_finish(pada_engine *e)
+{
+    return pada_backend_finish(e->backend, e->device);
+}
+
 /* ---- results ---- */
 
 void pada_engine_losses(const pada_engine *e, double *losses)
@@ -308,15 +313,19 @@ void pada_engine_norms(const pada_engine *e, double *norms)
 
 pada_status pada_engine_results(const pada_engine *e, pada_results_view *view)
 {
+    const pada_range all = {0, e->last_n};
+    int32_t *ranks = (int32_t *)e->staging;
     double sum = 0;
 
     *view = (pada_results_view){.n = e->last_n};
+    pada_engine_losses(e, e->staging);
+    for (int i = 0; i < e->last_n; i++)
+        sum += e->staging[i];
+    e->backend->read_i32(e->device, e->results.rank, all, ranks);
+    PADA_TRY(pada_backend_finish(e->backend, e->device));
     for (int i = 0; i < e->last_n; i++) {
-        double loss;
-        e->backend->read(e->device, e->results.loss, (pada_range){i, 1}, &loss);
-        sum += loss;
-        view->top1 += e->results.rank[i] < 1;
-        view->top5 += e->results.rank[i] < 5;
+        view->top1 += ranks[i] < 1;
+        view->top5 += ranks[i] < 5;
     }
     view->loss = sum / e->last_n;
     if (!isfinite(view->loss)) return PADA_FAIL(PADA_ENUMERIC, "loss is %g", view->loss);

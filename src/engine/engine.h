@@ -79,6 +79,10 @@ void pada_engine_zero_grad(pada_engine *e);
 /* One SGD step over what backward has collected since zero_grad. */
 pada_status pada_engine_step(pada_engine *e, const pada_sgd *sgd, pada_step_stats *stats);
 
+/* Waits for everything above, which a device does behind the caller's back. A failure on the device
+ * is PADA_EDEVICE; the other functions that return a status report it sooner or later, too. */
+pada_status pada_engine_finish(pada_engine *e);
+
 /* Of the last forward pass. A loss that is not finite is PADA_ENUMERIC. */
 pada_status pada_engine_results(const pada_engine *e, pada_results_view *view);
 void pada_engine_losses(const pada_engine *e, double *losses); /* [n] */

@@ -52,7 +52,7 @@ struct pada_engine {
     int most_choices;
     pada_range *active, *moved; /* room for n_groups */
     double *sums;
-    double *staging; /* the largest parameter, for conversions */
+    double *staging; /* the largest parameter or a number per image, for conversions */
     /* The last forward pass. */
     pada_mode last_mode;
     int last_n;

@@ -145,6 +145,7 @@ pada_status pada_engine_save_weights(const pada_engine *e, const char *path)
     pada_state_note(state, "space", e->space.ops->name);
     for (int i = 0; i < pada_params_count(e->params); i++)
         add_weight(e, i, floats, state);
+    if ((st = pada_backend_finish(e->backend, e->device)) != PADA_OK) goto out;
     st = pada_state_write(state, path);
 out:
     pada_free(floats);

@@ -13,6 +13,8 @@ pada_status pada_sgd_run(const pada_sgd *sgd, const pada_backend *backend, pada_
     for (int i = 0; i < ranges->n_active; i++)
         squares += ranges->sums[i];
     *norm = sqrt(squares);
+    if (!isfinite(*norm))
+        PADA_TRY(pada_backend_finish(backend, device)); /* the real reason, if any */
     if (!isfinite(*norm)) return PADA_FAIL(PADA_ENUMERIC, "gradient norm is %g", *norm);
     /* The same guard against division by zero as PyTorch's clip_grad_norm_. */
     *clip_factor = sgd->clip > 0 ? sgd->clip / (*norm + 1e-6) : 1;

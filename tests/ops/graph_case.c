@@ -300,7 +300,7 @@ static void read_results(const graph_case *c, const pada_program *q, const pada_
     b->read(d, with->results.loss, images, r->loss);
     b->read(d, with->results.norm, images, r->norm);
     b->read(d, with->grads, (pada_range){0, c->n_params}, r->grads);
-    memcpy(r->rank, with->results.rank, (size_t)c->n_images * sizeof(int32_t));
+    b->read_i32(d, with->results.rank, images, r->rank);
 }
 
 /* What belongs to no tensor must still be zero. */
@@ -333,7 +333,8 @@ void case_run(const graph_case *c, const pada_backend *b, pada_device *d, case_m
     guarded work = guarded_make(b, d, q->work_bytes / size, c->leftover, guard_value);
     guarded loss = guarded_make(b, d, c->n_images, 0, guard_value);
     guarded norm = guarded_make(b, d, c->n_images, 0, guard_value);
-    int32_t *rank = guarded_host(c->n_images, sizeof(int32_t));
+    const int64_t rank_bytes = c->n_images * (int64_t)sizeof(int32_t);
+    guarded rank = guarded_make(b, d, (rank_bytes + size - 1) / size, 0, guard_value);
     b->write(d, inside(&params), (pada_range){0, c->n_params}, c->params);
     for (int t = 0; t < c->n_tensors && c->grad_start != 0; t++)
         fill(b, d, &grads, GUARD + c->tensors[t].range.first, c->tensors[t].range.count,
@@ -346,7 +347,7 @@ void case_run(const graph_case *c, const pada_backend *b, pada_device *d, case_m
                                 .labels = c->labels,
                                 .weights = c->weights,
                                 .grad_scale = c->grad_scale,
-                                .results = {inside(&loss), inside(&norm), rank}};
+                                .results = {inside(&loss), inside(&norm), inside(&rank)}};
     if (mode == CASE_TRAIN_STAGED) {
         for (int s = 0; s < q->n_stages; s++) {
             b->run(d, q, &with, s, 1);
@@ -361,11 +362,12 @@ void case_run(const graph_case *c, const pada_backend *b, pada_device *d, case_m
     memcpy(r->node_grads, kept.node_grads, sizeof kept.node_grads);
     memcpy(r->counts, kept.counts, sizeof kept.counts);
 
+    CHECK_OK(pada_backend_finish(b, d));
     guarded_check(b, d, &grads, "gradients");
     guarded_check(b, d, &work, "work buffer");
     guarded_check(b, d, &loss, "losses");
     guarded_check(b, d, &norm, "norms");
-    check_guarded_host(rank, c->n_images, sizeof(int32_t), "ranks");
+    guarded_check(b, d, &rank, "ranks");
     check_guarded_host(c->images, c->cap_images * pada_shape_count(c->image), sizeof(float),
                        "images");
     check_gaps(c, r->grads);
@@ -374,7 +376,7 @@ void case_run(const graph_case *c, const pada_backend *b, pada_device *d, case_m
     b->release(d, work.memory);
     b->release(d, loss.memory);
     b->release(d, norm.memory);
-    free_guarded_host(rank, sizeof(int32_t));
+    b->release(d, rank.memory);
     pada_plan_destroy(plan);
 }
 

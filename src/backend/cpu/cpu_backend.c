@@ -80,6 +80,12 @@ static void cpu_read(pada_device *d, const void *buffer, pada_range range, doubl
         to[i] = ((const float *)buffer)[range.first + i];
 }
 
+static void cpu_read_i32(pada_device *d, const int32_t *buffer, pada_range range, int32_t *to)
+{
+    (void)d;
+    memcpy(to, buffer + range.first, (size_t)range.count * sizeof *to);
+}
+
 static int64_t cpu_channel_bytes(const pada_device *d, int channels)
 {
     (void)d;
@@ -292,7 +298,7 @@ static pada_status cpu_plain_open(pada_device **out, int n_threads)
     const pada_backend symbol = {                                                                    \
         .name = label, .summary = text, .dtype = PADA_F32, .open = open_function, .close = cpu_close, \
         .describe = cpu_describe, .alloc = cpu_alloc, .release = cpu_release, .write = cpu_write,     \
-        .read = cpu_read, .image_bytes = pada_cpu_image_bytes, .channel_bytes = cpu_channel_bytes,         \
+        .read = cpu_read, .read_i32 = cpu_read_i32, .image_bytes = pada_cpu_image_bytes, .channel_bytes = cpu_channel_bytes,         \
         .unpack = cpu_unpack, .pack = cpu_pack, .prepare = cpu_prepare, .run = pada_cpu_run,               \
         .peak_macs = cpu_peak_macs, \
         .fill_zero = pada_cpu_fill_zero, .sum_squares = pada_cpu_sum_squares, \

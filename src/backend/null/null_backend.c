@@ -54,6 +54,12 @@ static void null_read(pada_device *d, const void *buffer, pada_range range, doub
     memset(to, 0, (size_t)range.count * sizeof *to);
 }
 
+static void null_read_i32(pada_device *d, const int32_t *buffer, pada_range range, int32_t *to)
+{
+    (void)d, (void)buffer;
+    memset(to, 0, (size_t)range.count * sizeof *to);
+}
+
 static int64_t null_image_bytes(const pada_device *d, pada_shape shape)
 {
     (void)d;
@@ -137,6 +143,7 @@ const pada_backend pada_backend_null = {
     .release = null_release,
     .write = null_write,
     .read = null_read,
+    .read_i32 = null_read_i32,
     .image_bytes = null_image_bytes,
     .channel_bytes = null_channel_bytes,
     .unpack = null_unpack,

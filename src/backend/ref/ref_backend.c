@@ -67,6 +67,12 @@ static void ref_read(pada_device *d, const void *buffer, pada_range range, doubl
     memcpy(to, (const double *)buffer + range.first, (size_t)range.count * sizeof(double));
 }
 
+static void ref_read_i32(pada_device *d, const int32_t *buffer, pada_range range, int32_t *to)
+{
+    (void)d;
+    memcpy(to, buffer + range.first, (size_t)range.count * sizeof *to);
+}
+
 static int64_t round_up(int64_t bytes)
 {
     return (bytes + PADA_ALIGN - 1) / PADA_ALIGN * PADA_ALIGN;
@@ -517,6 +523,7 @@ const pada_backend pada_backend_ref = {
     .release = ref_release,
     .write = ref_write,
     .read = ref_read,
+    .read_i32 = ref_read_i32,
     .image_bytes = ref_image_bytes,
     .channel_bytes = ref_channel_bytes,
     .unpack = ref_unpack,
