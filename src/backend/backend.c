@@ -5,6 +5,12 @@
 
 #include "base/text.h"
 
+#ifdef PADA_HAS_CUDA
+#define PADA_BACKEND_CUDA(name) PADA_BACKEND(name)
+#else
+#define PADA_BACKEND_CUDA(name)
+#endif
+
 #define PADA_BACKEND(name) extern const pada_backend pada_backend_##name;
 #include "backend/backends.def"
 #undef PADA_BACKEND

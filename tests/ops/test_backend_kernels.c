@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends.h"
 #include "ops/op_cases.h"
 
 /* Largest relative error of a value or gradient tensor in float32; a fast convolution loses a few
@@ -29,18 +30,12 @@ static int close_ref(void **state)
 }
 
 /* Opens backend i of the registry; false if it is none to test, or this machine lacks the
- * instructions. */
+ * instructions or the device. */
 static bool open_tested(int i, int n_threads, const pada_backend **backend, pada_device **device)
 {
     *backend = pada_backend_get(i);
-    if (strcmp((*backend)->name, "ref") == 0 || strcmp((*backend)->name, "null") == 0) return false;
-    const pada_status st = (*backend)->open(device, n_threads);
-    if (st == PADA_EDEVICE) {
-        print_message("%s is skipped: %s\n", (*backend)->name, pada_message());
-        return false;
-    }
-    CHECK_OK(st);
-    return true;
+    if (!is_tested_backend(*backend)) return false;
+    return !is_absent_backend(*backend, (*backend)->open(device, n_threads));
 }
 
 /* ---- comparing ---- */
@@ -639,10 +634,8 @@ static void test_vectors(void **state)
     for (int i = 0; i < pada_backend_count(); i++) {
         const pada_backend *backend = pada_backend_get(i);
         pada_device *device;
-        if (strcmp(backend->name, "null") == 0) continue;
-        const pada_status st = backend->open(&device, 3);
-        if (st == PADA_EDEVICE) continue; /* said above */
-        CHECK_OK(st);
+        if (backend != ref && !is_tested_backend(backend)) continue;
+        if (is_absent_backend(backend, backend->open(&device, 3))) continue;
         assert_true(strlen(backend->describe(device)) > 0);
         make_vectors(&x, backend, device);
         check_all(&x, "write and read");

@@ -1,0 +1,274 @@
+/* cuda_backend.c - the cuda backend: opening, memory, preparing programs, vectors. Running programs
+ * is in cuda_run.c, the way of numbers to and from the device in cuda_transfer.c. */
+#include <math.h>
+#include <stdio.h>
+
+#include "backend/cuda/cuda_device.h"
+
+/* ---- opening ---- */
+
+/* The first device, current from now on; why there is none otherwise. */
+static pada_status select_device(struct cudaDeviceProp *properties)
+{
+    int n = 0;
+    cudaError_t error = cudaGetDeviceCount(&n);
+
+    if (error == cudaSuccess && n == 0) error = cudaErrorNoDevice;
+    if (error == cudaSuccess) error = cudaSetDevice(0);
+    if (error == cudaSuccess) error = cudaGetDeviceProperties(properties, 0);
+    if (error != cudaSuccess) {
+        (void)cudaGetLastError();
+        return PADA_FAIL(PADA_EDEVICE, "no CUDA device: %s", cudaGetErrorString(error));
+    }
+    if ((error = pada_cuda_fits()) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return PADA_FAIL(PADA_EDEVICE, "no CUDA device: %s has compute capability %d.%d: %s",
+                         properties->name, properties->major, properties->minor,
+                         cudaGetErrorString(error));
+    }
+    return PADA_OK;
+}
+
+static bool cuda_present(void)
+{
+    int n = 0;
+    const bool present = cudaGetDeviceCount(&n) == cudaSuccess && n > 0;
+
+    (void)cudaGetLastError();
+    return present;
+}
+
+static void cuda_close(pada_device *d)
+{
+    if (!d) return;
+    cuda_buffer *buffers[] = {&d->local,   &d->planar, &d->images, &d->labels,
+                              &d->weights, &d->dz,     &d->partial};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        (void)cudaFree(buffers[i]->data);
+    (void)cudaFree(d->sums);
+    for (int i = 0; i < 2; i++) {
+        if (d->sent[i]) (void)cudaEventDestroy(d->sent[i]);
+        (void)cudaFreeHost(d->up[i]);
+    }
+    (void)cudaFreeHost(d->down);
+    if (d->stream) (void)cudaStreamDestroy(d->stream);
+    (void)cudaGetLastError();
+    pada_free(d);
+}
+
+static pada_status make_room(pada_device *d)
+{
+    void *sums;
+
+    PADA_TRY(cuda_status(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking), "stream"));
+    for (int i = 0; i < 2; i++) {
+        PADA_TRY(
+            cuda_status(cudaEventCreateWithFlags(&d->sent[i], cudaEventDisableTiming), "event"));
+        PADA_TRY(cuda_status(cudaMallocHost(&d->up[i], CUDA_TRANSFER), "pinned memory"));
+    }
+    PADA_TRY(cuda_status(cudaMallocHost(&d->down, CUDA_TRANSFER), "pinned memory"));
+    PADA_TRY(cuda_status(cudaMalloc(&sums, CUDA_MAX_SUMS * sizeof *d->sums), "memory for sums"));
+    d->sums = sums;
+    return PADA_OK;
+}
+
+static pada_status cuda_open(pada_device **out, int n_threads)
+{
+    struct cudaDeviceProp properties;
+    void *mem;
+    pada_status st;
+
+    (void)n_threads;
+    *out = NULL;
+    PADA_TRY(select_device(&properties));
+    PADA_TRY(pada_calloc(&mem, 1, sizeof **out));
+    pada_device *d = mem;
+    snprintf(d->description, sizeof d->description, "%s, float32", properties.name);
+    if ((st = make_room(d)) != PADA_OK) {
+        cuda_close(d);
+        return st;
+    }
+    *out = d;
+    return PADA_OK;
+}
+
+static const char *cuda_describe(const pada_device *d)
+{
+    return d->description;
+}
+
+static pada_status cuda_finish(pada_device *d)
+{
+    cuda_note(&d->failure, cudaStreamSynchronize(d->stream), "wait for the device");
+    return cuda_status(d->failure.error, d->failure.what);
+}
+
+/* ---- memory and layout ---- */
+
+static pada_status cuda_alloc(pada_device *d, void **out, int64_t bytes)
+{
+    void *mem;
+
+    *out = NULL;
+    PADA_TRY(cuda_status(d->failure.error, d->failure.what));
+    PADA_TRY(cuda_status(cudaMalloc(&mem, bytes > 0 ? (size_t)bytes : 1), "device memory"));
+    cuda_note(&d->failure, cudaMemsetAsync(mem, 0, (size_t)bytes, d->stream), "clear memory");
+    *out = mem;
+    return PADA_OK;
+}
+
+static void cuda_release(pada_device *d, void *memory)
+{
+    cuda_note(&d->failure, cudaFree(memory), "free memory");
+}
+
+static int64_t image_bytes(const pada_device *d, pada_shape shape)
+{
+    (void)d;
+    return cuda_image_bytes(shape);
+}
+
+static int64_t channel_bytes(const pada_device *d, int channels)
+{
+    (void)d;
+    return cuda_channel_bytes(channels);
+}
+
+/* ---- preparing ---- */
+
+static pada_status grow(cuda_buffer *buffer, int64_t bytes)
+{
+    void *mem;
+
+    if (bytes <= buffer->cap) return PADA_OK;
+    PADA_TRY(cuda_status(cudaMalloc(&mem, (size_t)bytes), "device memory"));
+    (void)cudaFree(
+        buffer->data); /* waits for the kernels that use it; their failures are noted later */
+    *buffer = (cuda_buffer){mem, bytes};
+    return PADA_OK;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static pada_status cuda_prepare(pada_device *d, const pada_program *q)
+{
+    const int64_t n = q->n_images;
+    int64_t dz = 0, floats = 0, doubles = 0;
+
+    PADA_TRY(cuda_status(d->failure.error, d->failure.what));
+    for (int i = 0; i < q->n_instrs; i++) {
+        const pada_instr *instr = &q->instrs[i];
+        const pada_node *node = &q->nodes[instr->v];
+        if (node->op == PADA_OP_CONV || node->op == PADA_OP_COMBINE)
+            doubles = most(doubles, pada_cuda_sums_partial(node->shape.c, q->n_images));
+        if (instr->code != PADA_CODE_CONV_BWD) continue;
+        floats = most(floats, pada_cuda_conv_partial(&node->conv, q->n_images));
+        if (instr->term >= 0) dz = most(dz, n * cuda_image_bytes(node->shape));
+    }
+    for (int v = 0; v < q->n_nodes; v++) {
+        const pada_shape shape = q->nodes[v].shape;
+        if (q->nodes[v].op != PADA_OP_INPUT) continue;
+        PADA_TRY(grow(&d->planar, n * pada_shape_count(shape) * (int64_t)sizeof(float)));
+        PADA_TRY(grow(&d->images, n * cuda_image_bytes(shape)));
+    }
+    PADA_TRY(grow(&d->labels, n * (int64_t)sizeof(int32_t)));
+    PADA_TRY(grow(&d->weights, n * (int64_t)sizeof(float)));
+    PADA_TRY(grow(&d->local, n * q->local_bytes));
+    PADA_TRY(grow(&d->dz, dz));
+    return grow(&d->partial,
+                most(floats * (int64_t)sizeof(float), doubles * (int64_t)sizeof(double)));
+}
+
+/* ---- vectors ---- */
+
+/* The next ranges for one launch, from *first on; false when there are none left. */
+static bool next_ranges(cuda_ranges *to, const pada_range *ranges, int n, int *first)
+{
+    to->n = n - *first < CUDA_MAX_RANGES ? n - *first : CUDA_MAX_RANGES;
+    if (to->n <= 0) return false;
+    for (int k = 0; k < to->n; k++)
+        to->at[k] = ranges[*first + k];
+    *first += to->n;
+    return true;
+}
+
+static void cuda_fill_zero(pada_device *d, void *x, const pada_range *ranges, int n)
+{
+    cuda_ranges some;
+
+    for (int first = 0; next_ranges(&some, ranges, n, &first);)
+        cuda_note(&d->failure, pada_cuda_fill_zero(d->stream, x, &some), "fill_zero");
+}
+
+static void cuda_sum_squares(pada_device *d, const void *x, const pada_range *ranges, int n,
+                             double *sums)
+{
+    for (int at = 0; at < n; at += CUDA_MAX_SUMS) {
+        const int count = n - at < CUDA_MAX_SUMS ? n - at : CUDA_MAX_SUMS;
+        cuda_ranges some;
+        for (int first = 0, start = 0; next_ranges(&some, ranges + at, count, &first);
+             start = first)
+            cuda_note(&d->failure, pada_cuda_sum_squares(d->stream, x, &some, d->sums + start),
+                      "sum_squares");
+        const double *down = pada_cuda_fetch(d, d->sums, count * (int64_t)sizeof *sums);
+        for (int k = 0; k < count; k++)
+            sums[at + k] = down ? down[k] : NAN;
+    }
+}
+
+static void cuda_sgd(pada_device *d, void *w, const void *g, void *v, const pada_range *ranges,
+                     int n, const pada_sgd_step *step)
+{
+    cuda_ranges some;
+
+    for (int first = 0; next_ranges(&some, ranges, n, &first);)
+        cuda_note(&d->failure, pada_cuda_sgd(d->stream, w, g, v, &some, step), "sgd");
+}
+
+static void cuda_copy(pada_device *d, void *to, const void *from, const pada_range *ranges, int n)
+{
+    cuda_ranges some;
+
+    for (int first = 0; next_ranges(&some, ranges, n, &first);)
+        cuda_note(&d->failure, pada_cuda_copy(d->stream, to, from, &some), "copy");
+}
+
+static void cuda_axpy(pada_device *d, void *y, double a, const void *x, const pada_range *ranges,
+                      int n)
+{
+    cuda_ranges some;
+
+    for (int first = 0; next_ranges(&some, ranges, n, &first);)
+        cuda_note(&d->failure, pada_cuda_axpy(d->stream, y, (float)a, x, &some), "axpy");
+}
+
+extern const pada_backend pada_backend_cuda;
+const pada_backend pada_backend_cuda = {
+    .name = "cuda",
+    .summary = "float32 kernels for NVIDIA GPUs",
+    .dtype = PADA_F32,
+    .present = cuda_present,
+    .open = cuda_open,
+    .close = cuda_close,
+    .describe = cuda_describe,
+    .finish = cuda_finish,
+    .alloc = cuda_alloc,
+    .release = cuda_release,
+    .write = pada_cuda_write,
+    .read = pada_cuda_read,
+    .read_i32 = pada_cuda_read_i32,
+    .image_bytes = image_bytes,
+    .channel_bytes = channel_bytes,
+    .unpack = pada_cuda_unpack,
+    .pack = pada_cuda_pack,
+    .prepare = cuda_prepare,
+    .run = pada_cuda_run,
+    .fill_zero = cuda_fill_zero,
+    .sum_squares = cuda_sum_squares,
+    .sgd = cuda_sgd,
+    .copy = cuda_copy,
+    .axpy = cuda_axpy,
+};

@@ -1,0 +1,185 @@
+/* cuda_conv.cu - convolutions of any kernel, stride and padding, one thread per result.
+ *
+ * These are the kernels for every shape; they have to be right. A weight gradient is a sum over all
+ * pixels of the batch: chunks of images are summed apart, then added up in order.
+ *
+ *   partial   [chunk][out][in][kh][kw]
+ */
+#include "backend/cuda/cuda_math.cuh"
+
+enum {
+    MAX_CHUNKS = 64,
+    MAX_PARTIAL = 1 << 24 /* floats, unless one chunk is more than that */
+};
+
+__global__ static void forward_kernel(cuda_conv_job j, int64_t n, cuda_tensor z)
+{
+    const int k = j.conv.kernel;
+
+    CUDA_FOR(i, n)
+    {
+        const cuda_position p = cuda_locate(i, j.out);
+        const float *x = j.x.data + p.n * j.x.stride;
+        const float *weight = j.weight + (int64_t)p.c * j.conv.c_in * k * k;
+        float sum = 0;
+        for (int kh = 0; kh < k; kh++) {
+            const int h = p.h * j.conv.stride + kh - j.conv.pad;
+            if (h < 0 || h >= j.in.h) continue;
+            for (int kw = 0; kw < k; kw++) {
+                const int w = p.w * j.conv.stride + kw - j.conv.pad;
+                if (w < 0 || w >= j.in.w) continue;
+                const float *pixel = x + cuda_pixel(j.in, h, w);
+                float tap = 0;
+                for (int c = 0; c < j.conv.c_in; c++)
+                    tap += weight[((int64_t)c * k + kh) * k + kw] * cuda_act(j.conv.act, pixel[c]);
+                sum += tap;
+            }
+        }
+        z.data[p.n * z.stride + p.in_image] = sum + (j.bias ? j.bias[p.c] : 0);
+    }
+}
+
+cudaError_t pada_cuda_conv_forward(cudaStream_t stream, const cuda_conv_job *job, cuda_tensor z)
+{
+    const int64_t n = job->n_images * pada_shape_count(job->out);
+
+    forward_kernel<<<cuda_blocks(n), CUDA_BLOCK, 0, stream>>>(*job, n, z);
+    return cudaPeekAtLastError();
+}
+
+/* One thread per element of dx, which gathers from the outputs that read it. */
+__global__ static void grad_in_kernel(cuda_conv_job j, int64_t n)
+{
+    const int k = j.conv.kernel, s = j.conv.stride;
+
+    CUDA_FOR(i, n)
+    {
+        const cuda_position p = cuda_locate(i, j.in);
+        const float *dz = j.dz.data + p.n * j.dz.stride;
+        float *dx = j.dx.data + p.n * j.dx.stride + p.in_image;
+        float sum = 0;
+        for (int kh = 0; kh < k; kh++) {
+            const int h = p.h + j.conv.pad - kh; /* the output's row, times the stride */
+            if (h < 0 || h % s != 0 || h / s >= j.out.h) continue;
+            for (int kw = 0; kw < k; kw++) {
+                const int w = p.w + j.conv.pad - kw;
+                if (w < 0 || w % s != 0 || w / s >= j.out.w) continue;
+                const float *pixel = dz + cuda_pixel(j.out, h / s, w / s);
+                float tap = 0;
+                for (int o = 0; o < j.conv.c_out; o++)
+                    tap +=
+                        j.weight[(((int64_t)o * j.conv.c_in + p.c) * k + kh) * k + kw] * pixel[o];
+                sum += tap;
+            }
+        }
+        sum *= cuda_act_slope(j.conv.act, j.x.data[p.n * j.x.stride + p.in_image]);
+        *dx = j.accumulate ? *dx + sum : sum;
+    }
+}
+
+cudaError_t pada_cuda_conv_grad_in(cudaStream_t stream, const cuda_conv_job *job)
+{
+    const int64_t n = job->n_images * pada_shape_count(job->in);
+
+    grad_in_kernel<<<cuda_blocks(n), CUDA_BLOCK, 0, stream>>>(*job, n);
+    return cudaPeekAtLastError();
+}
+
+/* Images of one chunk: so many that neither the chunks nor their sums become too many. */
+static int chunk_size(const pada_conv *conv, int n_images)
+{
+    int64_t chunks = MAX_PARTIAL / pada_conv_weights(conv);
+
+    if (chunks > MAX_CHUNKS) chunks = MAX_CHUNKS;
+    if (chunks < 1) chunks = 1;
+    return (int)((n_images + chunks - 1) / chunks);
+}
+
+static int n_chunks(const pada_conv *conv, int n_images)
+{
+    const int size = chunk_size(conv, n_images);
+    return (n_images + size - 1) / size;
+}
+
+int64_t pada_cuda_conv_partial(const pada_conv *conv, int n_images)
+{
+    return pada_conv_weights(conv) * n_chunks(conv, n_images);
+}
+
+/* One thread per weight; neighbours differ in the output channel, so that they read dz side by side
+ * and share x. blockIdx.y is the chunk. A row is summed in float, rows in double. */
+__global__ static void grad_weight_kernel(cuda_conv_job j, int chunk, int64_t n_weights)
+{
+    const int k = j.conv.kernel, s = j.conv.stride;
+    const int first = blockIdx.y * chunk, last = min(first + chunk, j.n_images);
+
+    CUDA_FOR(i, n_weights)
+    {
+        const int o = (int)(i % j.conv.c_out), kw = (int)(i / j.conv.c_out % k);
+        const int kh = (int)(i / j.conv.c_out / k % k), c = (int)(i / j.conv.c_out / k / k);
+        double sum = 0;
+        for (int n = first; n < last; n++)
+            for (int h = 0; h < j.out.h; h++) {
+                const int ih = h * s + kh - j.conv.pad;
+                if (ih < 0 || ih >= j.in.h) continue;
+                const float *x = j.x.data + n * j.x.stride + cuda_pixel(j.in, ih, 0) + c;
+                const float *dz = j.dz.data + n * j.dz.stride + cuda_pixel(j.out, h, 0) + o;
+                float row = 0;
+                for (int w = 0; w < j.out.w; w++) {
+                    const int iw = w * s + kw - j.conv.pad;
+                    if (iw < 0 || iw >= j.in.w) continue;
+                    row += cuda_act(j.conv.act, x[(int64_t)iw * j.in.c]) * dz[(int64_t)w * j.out.c];
+                }
+                sum += row;
+            }
+        j.partial[blockIdx.y * n_weights + (((int64_t)o * j.conv.c_in + c) * k + kh) * k + kw] =
+            (float)sum;
+    }
+}
+
+__global__ static void add_chunks_kernel(const float *__restrict__ partial, int chunks, int64_t n,
+                                         float *grad)
+{
+    CUDA_FOR(i, n)
+    {
+        double sum = 0;
+        for (int k = 0; k < chunks; k++)
+            sum += partial[k * n + i];
+        grad[i] += (float)sum;
+    }
+}
+
+cudaError_t pada_cuda_conv_grad_weight(cudaStream_t stream, const cuda_conv_job *job)
+{
+    const int64_t n = pada_conv_weights(&job->conv);
+    const int chunks = n_chunks(&job->conv, job->n_images);
+    const dim3 grid(cuda_blocks(n), (unsigned)chunks);
+
+    grad_weight_kernel<<<grid, CUDA_BLOCK, 0, stream>>>(*job, chunk_size(&job->conv, job->n_images),
+                                                        n);
+    add_chunks_kernel<<<cuda_blocks(n), CUDA_BLOCK, 0, stream>>>(job->partial, chunks, n,
+                                                                 job->grad_weight);
+    return cudaPeekAtLastError();
+}
+
+__global__ static void norm_grad_kernel(pada_shape shape, int64_t n, cuda_tensor dy, cuda_tensor z,
+                                        const float *__restrict__ coef, int64_t vector,
+                                        cuda_tensor dz)
+{
+    CUDA_FOR(i, n)
+    {
+        const cuda_position p = cuda_locate(i, shape);
+        dz.data[p.n * dz.stride + p.in_image] =
+            coef[p.c] * dy.data[p.n * dy.stride + p.in_image] +
+            coef[vector + p.c] * z.data[p.n * z.stride + p.in_image] + coef[2 * vector + p.c];
+    }
+}
+
+cudaError_t pada_cuda_norm_grad(cudaStream_t stream, pada_shape shape, int n_images, cuda_tensor dy,
+                                cuda_tensor z, const float *coef, int64_t vector, cuda_tensor dz)
+{
+    const int64_t n = n_images * pada_shape_count(shape);
+
+    norm_grad_kernel<<<cuda_blocks(n), CUDA_BLOCK, 0, stream>>>(shape, n, dy, z, coef, vector, dz);
+    return cudaPeekAtLastError();
+}

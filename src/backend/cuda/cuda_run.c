@@ -1,0 +1,299 @@
+/* cuda_run.c - runs the stages of a program on the device, instruction by instruction over the
+ * batch.
+ *
+ * The order of the stream is the order of the instructions, so a reduction is finished right behind
+ * the instruction that collects it. */
+#include "backend/cuda/cuda_device.h"
+
+typedef struct run {
+    pada_device *d;
+    const pada_program *q;
+    const pada_bindings *b;
+} run;
+
+static void note(const run *r, cudaError_t error, const char *what)
+{
+    cuda_note(&r->d->failure, error, what);
+}
+
+/* ---- where things are ---- */
+
+static float *work_at(const run *r, int64_t offset)
+{
+    return (float *)((char *)r->b->work + offset);
+}
+
+static cuda_tensor at(const run *r, const pada_place *place)
+{
+    const int64_t stride = place->image_bytes / (int64_t)sizeof(float);
+
+    PADA_ASSERT(place->in != PADA_NOWHERE);
+    if (place->in == PADA_WORK) return (cuda_tensor){work_at(r, place->offset), stride};
+    char *local = (char *)r->d->local.data + place->offset * r->q->n_images;
+    return (cuda_tensor){(float *)local, stride};
+}
+
+static cuda_tensor value(const run *r, pada_value v)
+{
+    const pada_node *node = &r->q->nodes[v];
+
+    if (node->op == PADA_OP_INPUT)
+        return (cuda_tensor){r->d->images.data,
+                             cuda_image_bytes(node->shape) / (int64_t)sizeof(float)};
+    return at(r, &r->q->node_plans[v].value);
+}
+
+static cuda_tensor grad(const run *r, pada_value v)
+{
+    return at(r, &r->q->node_plans[v].grad);
+}
+
+/* Floats from one channel vector to the next. */
+static int64_t vector_of(const pada_node *node)
+{
+    return cuda_channel_bytes(node->shape.c) / (int64_t)sizeof(float);
+}
+
+/* ---- instructions ---- */
+
+static cuda_conv_job conv_job(const run *r, const pada_node *node)
+{
+    const float *params = r->b->params;
+
+    return (cuda_conv_job){
+        .conv = node->conv,
+        .in = r->q->nodes[node->x].shape,
+        .out = node->shape,
+        .n_images = r->q->n_images,
+        .x = value(r, node->x),
+        .weight = params + node->weight,
+        .bias = node->bias >= 0 ? params + node->bias : NULL,
+    };
+}
+
+static void conv_forward(const run *r, const pada_instr *instr)
+{
+    const cuda_conv_job job = conv_job(r, &r->q->nodes[instr->v]);
+
+    note(r, pada_cuda_conv_forward(r->d->stream, &job, value(r, instr->v)), "conv_forward");
+}
+
+static void conv_backward(const run *r, const pada_instr *instr)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    const cudaStream_t stream = r->d->stream;
+    const int n = r->q->n_images;
+    float *grads = r->b->grads;
+    cuda_conv_job job = conv_job(r, node);
+
+    job.dz = grad(r, instr->dy);
+    if (instr->term >= 0) {
+        const cuda_tensor dy = job.dz, z = value(r, instr->v);
+        job.dz =
+            (cuda_tensor){r->d->dz.data, cuda_image_bytes(node->shape) / (int64_t)sizeof(float)};
+        note(r,
+             pada_cuda_norm_grad(stream, node->shape, n, dy, z,
+                                 work_at(r, r->q->term_plans[instr->term].coef), vector_of(node),
+                                 job.dz),
+             "norm_grad");
+    }
+    job.grad_weight = grads + node->weight;
+    job.partial = r->d->partial.data;
+    note(r, pada_cuda_conv_grad_weight(stream, &job), "conv_grad_weight");
+    if (node->bias >= 0)
+        note(r,
+             pada_cuda_bias_grad(stream, job.dz, node->shape, n, r->d->partial.data,
+                                 grads + node->bias),
+             "bias_grad");
+    if (instr->no_grad_in) return;
+    job.dx = grad(r, node->x);
+    job.accumulate = instr->accumulate;
+    note(r, pada_cuda_conv_grad_in(stream, &job), "conv_grad_in");
+}
+
+static void combine_forward(const run *r, const pada_instr *instr)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    const cuda_tensor y = value(r, instr->v);
+
+    for (int first = 0; first < node->n_terms; first += CUDA_MAX_TERMS) {
+        cuda_term terms[CUDA_MAX_TERMS];
+        int n = 0;
+        for (int k = first; k < node->n_terms && n < CUDA_MAX_TERMS; k++) {
+            const pada_term *term = &r->q->terms[node->first_term + k];
+            terms[n] = (cuda_term){.kind = term->kind,
+                                   .pool = term->pool,
+                                   .in = r->q->nodes[term->x].shape,
+                                   .x = value(r, term->x)};
+            if (term->kind == PADA_TERM_BATCHNORM) {
+                terms[n].mean = work_at(r, r->q->node_plans[term->x].stats);
+                terms[n].rstd = terms[n].mean + vector_of(node);
+            }
+            n++;
+        }
+        note(r,
+             pada_cuda_combine(r->d->stream, terms, n, node->shape, r->q->n_images, first > 0, y),
+             "combine");
+    }
+}
+
+static void combine_backward(const run *r, const pada_instr *instr)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
+        const pada_term *term = &r->q->terms[t];
+        const pada_term_plan *plan = &r->q->term_plans[t];
+        const bool norm = term->kind == PADA_TERM_BATCHNORM;
+        if (plan->lazy || norm != instr->norms) continue;
+        cuda_term job = {.kind = term->kind,
+                         .pool = term->pool,
+                         .in = r->q->nodes[term->x].shape,
+                         .dx = grad(r, term->x),
+                         .accumulate = plan->accumulate,
+                         .vector = vector_of(node)};
+        if (norm) {
+            job.x = value(r, term->x);
+            job.coef = work_at(r, plan->coef);
+        }
+        note(r,
+             pada_cuda_combine_grad(r->d->stream, &job, node->shape, r->q->n_images,
+                                    grad(r, instr->v)),
+             "combine_grad");
+    }
+}
+
+static void norm_sums(const run *r, const pada_instr *instr)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
+        const pada_value x = r->q->terms[t].x;
+        if (r->q->terms[t].kind != PADA_TERM_BATCHNORM) continue;
+        const float *mean = work_at(r, r->q->node_plans[x].stats);
+        note(r,
+             pada_cuda_norm_coef(r->d->stream, grad(r, instr->v), value(r, x), node->shape,
+                                 r->q->n_images, mean, mean + vector_of(node), r->d->partial.data,
+                                 work_at(r, r->q->term_plans[t].coef), vector_of(node)),
+             "norm_coef");
+    }
+}
+
+static void gap(const run *r, const pada_instr *instr)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    const pada_shape in = r->q->nodes[node->x].shape;
+    const cuda_tensor x = value(r, node->x);
+
+    if (instr->code == PADA_CODE_GAP_FWD)
+        note(r, pada_cuda_gap(r->d->stream, x, in, node->act, r->q->n_images, value(r, instr->v)),
+             "gap");
+    else
+        note(r,
+             pada_cuda_gap_grad(r->d->stream, x, in, node->act, r->q->n_images, grad(r, instr->v),
+                                instr->accumulate, grad(r, node->x)),
+             "gap_grad");
+}
+
+static void linear(const run *r, const pada_instr *instr)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    const bool forward = instr->code == PADA_CODE_LINEAR_FWD, fed = node->x != PADA_ZERO;
+    const float *params = r->b->params;
+    float *grads = r->b->grads;
+    cuda_linear_job job = {.n_in = fed ? r->q->nodes[node->x].shape.c : 0,
+                           .n_out = node->shape.c,
+                           .n_images = r->q->n_images,
+                           .y = forward ? value(r, instr->v) : grad(r, instr->v),
+                           .weight = params + node->weight,
+                           .bias = node->bias >= 0 ? params + node->bias : NULL,
+                           .accumulate = instr->accumulate};
+
+    if (fed) job.x = value(r, node->x);
+    if (forward) {
+        note(r, pada_cuda_linear(r->d->stream, &job), "linear");
+        return;
+    }
+    if (fed) job.dx = grad(r, node->x);
+    job.grad_weight = grads + node->weight;
+    if (node->bias >= 0) job.grad_bias = grads + node->bias;
+    note(r, pada_cuda_linear_grad(r->d->stream, &job), "linear_grad");
+}
+
+static void loss(const run *r, const pada_instr *instr)
+{
+    const pada_value logits = r->q->nodes[instr->v].x;
+    cuda_loss_job job = {.classes = r->q->nodes[logits].shape.c,
+                         .n_images = r->q->n_images,
+                         .logits = value(r, logits),
+                         .labels = r->d->labels.data,
+                         .weights = r->b->weights ? r->d->weights.data : NULL,
+                         .grad_scale = r->b->grad_scale,
+                         .loss = r->b->results.loss,
+                         .norm = r->b->results.norm,
+                         .rank = r->b->results.rank};
+
+    if (r->q->node_plans[logits].grad.in != PADA_NOWHERE) job.grad = grad(r, logits);
+    note(r, pada_cuda_loss(r->d->stream, &job), "loss");
+}
+
+static void moments(const run *r, pada_value v)
+{
+    const pada_node *node = &r->q->nodes[v];
+    float *mean = work_at(r, r->q->node_plans[v].stats);
+
+    note(r,
+         pada_cuda_moments(r->d->stream, value(r, v), node->shape, r->q->n_images,
+                           r->d->partial.data, mean, mean + vector_of(node)),
+         "moments");
+}
+
+static void run_instr(const run *r, const pada_instr *instr)
+{
+    switch (instr->code) {
+    case PADA_CODE_CONV_FWD: conv_forward(r, instr); break;
+    case PADA_CODE_CONV_BWD: conv_backward(r, instr); break;
+    case PADA_CODE_COMBINE_FWD: combine_forward(r, instr); break;
+    case PADA_CODE_COMBINE_BWD: combine_backward(r, instr); break;
+    case PADA_CODE_NORM_SUMS: norm_sums(r, instr); break;
+    case PADA_CODE_GAP_FWD:
+    case PADA_CODE_GAP_BWD: gap(r, instr); break;
+    case PADA_CODE_LINEAR_FWD:
+    case PADA_CODE_LINEAR_BWD: linear(r, instr); break;
+    case PADA_CODE_LOSS_FWD: loss(r, instr); break;
+    }
+    if (instr->stats) moments(r, instr->v);
+}
+
+/* ---- stages ---- */
+
+/* Brings the batch to the device. */
+static void send_batch(const run *r)
+{
+    pada_device *d = r->d;
+    const int64_t n = r->q->n_images;
+
+    for (int v = 0; v < r->q->n_nodes; v++) {
+        const pada_shape shape = r->q->nodes[v].shape;
+        if (r->q->nodes[v].op != PADA_OP_INPUT) continue;
+        pada_cuda_send(d, d->planar.data, r->b->images,
+                       n * pada_shape_count(shape) * (int64_t)sizeof(float));
+        note(r, pada_cuda_import(d->stream, d->planar.data, shape, (int)n, value(r, v)), "import");
+    }
+    pada_cuda_send(d, d->labels.data, r->b->labels, n * (int64_t)sizeof(int32_t));
+    if (r->b->weights)
+        pada_cuda_send(d, d->weights.data, r->b->weights, n * (int64_t)sizeof(float));
+}
+
+void pada_cuda_run(pada_device *d, const pada_program *q, const pada_bindings *b, int first,
+                   int count)
+{
+    const run r = {d, q, b};
+
+    if (first == 0 && d->failure.error == cudaSuccess) send_batch(&r);
+    for (int s = first; s < first + count; s++)
+        for (int i = 0; i < q->stages[s].count; i++) {
+            if (d->failure.error != cudaSuccess) return;
+            run_instr(&r, &q->instrs[q->stages[s].first + i]);
+        }
+}

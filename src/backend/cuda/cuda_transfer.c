@@ -1,0 +1,121 @@
+/* cuda_transfer.c - numbers between the host and the device, through pinned buffers. */
+#include <math.h>
+#include <string.h>
+
+#include "backend/cuda/cuda_device.h"
+
+enum { FLOATS = CUDA_TRANSFER / (int)sizeof(float) /* of a pinned buffer */ };
+
+/* ---- bytes ---- */
+
+void *pada_cuda_begin_send(pada_device *d)
+{
+    d->turn = !d->turn;
+    cuda_note(&d->failure, cudaEventSynchronize(d->sent[d->turn]), "wait for a copy");
+    return d->failure.error == cudaSuccess ? d->up[d->turn] : NULL;
+}
+
+void pada_cuda_end_send(pada_device *d, void *to, int64_t bytes)
+{
+    cuda_note(&d->failure,
+              cudaMemcpyAsync(to, d->up[d->turn], (size_t)bytes, cudaMemcpyHostToDevice, d->stream),
+              "copy to the device");
+    cuda_note(&d->failure, cudaEventRecord(d->sent[d->turn], d->stream), "record a copy");
+}
+
+void pada_cuda_send(pada_device *d, void *to, const void *from, int64_t bytes)
+{
+    for (int64_t at = 0; at < bytes; at += CUDA_TRANSFER) {
+        const int64_t n = bytes - at < CUDA_TRANSFER ? bytes - at : CUDA_TRANSFER;
+        void *up = pada_cuda_begin_send(d);
+        if (!up) return;
+        memcpy(up, (const char *)from + at, (size_t)n);
+        pada_cuda_end_send(d, (char *)to + at, n);
+    }
+}
+
+const void *pada_cuda_fetch(pada_device *d, const void *from, int64_t bytes)
+{
+    PADA_ASSERT(bytes <= CUDA_TRANSFER);
+    if (d->failure.error != cudaSuccess) return NULL;
+    cuda_note(&d->failure,
+              cudaMemcpyAsync(d->down, from, (size_t)bytes, cudaMemcpyDeviceToHost, d->stream),
+              "copy from the device");
+    cuda_note(&d->failure, cudaStreamSynchronize(d->stream), "wait for the device");
+    return d->failure.error == cudaSuccess ? d->down : NULL;
+}
+
+/* ---- vectors ---- */
+
+void pada_cuda_write(pada_device *d, void *buffer, pada_range range, const double *from)
+{
+    for (int64_t at = 0; at < range.count; at += FLOATS) {
+        const int64_t n = range.count - at < FLOATS ? range.count - at : FLOATS;
+        float *up = pada_cuda_begin_send(d);
+        if (!up) return;
+        for (int64_t i = 0; i < n; i++)
+            up[i] = (float)from[at + i];
+        pada_cuda_end_send(d, (float *)buffer + range.first + at, n * (int64_t)sizeof(float));
+    }
+}
+
+void pada_cuda_read(pada_device *d, const void *buffer, pada_range range, double *to)
+{
+    for (int64_t at = 0; at < range.count; at += FLOATS) {
+        const int64_t n = range.count - at < FLOATS ? range.count - at : FLOATS;
+        const float *down = pada_cuda_fetch(d, (const float *)buffer + range.first + at,
+                                            n * (int64_t)sizeof(float));
+        for (int64_t i = 0; i < n; i++)
+            to[at + i] = down ? down[i] : NAN;
+    }
+}
+
+void pada_cuda_read_i32(pada_device *d, const int32_t *buffer, pada_range range, int32_t *to)
+{
+    for (int64_t at = 0; at < range.count; at += FLOATS) {
+        const int64_t n = range.count - at < FLOATS ? range.count - at : FLOATS;
+        const int32_t *down =
+            pada_cuda_fetch(d, buffer + range.first + at, n * (int64_t)sizeof(int32_t));
+        for (int64_t i = 0; i < n; i++)
+            to[at + i] = down ? down[i] : INT32_MAX;
+    }
+}
+
+/* ---- tensors ---- */
+
+/* Where element i of a [h, w, c] image is in a [c, h, w] image. */
+static int64_t planar_index(int64_t i, pada_shape shape)
+{
+    return i % shape.c * shape.h * shape.w + i / shape.c;
+}
+
+void pada_cuda_unpack(pada_device *d, const void *tensor, int64_t n, pada_shape shape, double *to)
+{
+    const int64_t count = pada_shape_count(shape);
+
+    for (int64_t image = 0; image < n; image++)
+        for (int64_t at = 0; at < count; at += FLOATS) {
+            const int64_t some = count - at < FLOATS ? count - at : FLOATS;
+            const char *from = (const char *)tensor + image * cuda_image_bytes(shape);
+            const float *down =
+                pada_cuda_fetch(d, (const float *)from + at, some * (int64_t)sizeof(float));
+            for (int64_t i = 0; i < some; i++)
+                to[image * count + planar_index(at + i, shape)] = down ? down[i] : NAN;
+        }
+}
+
+void pada_cuda_pack(pada_device *d, void *tensor, int64_t n, pada_shape shape, const double *from)
+{
+    const int64_t count = pada_shape_count(shape);
+
+    for (int64_t image = 0; image < n; image++)
+        for (int64_t at = 0; at < count; at += FLOATS) {
+            const int64_t some = count - at < FLOATS ? count - at : FLOATS;
+            char *to = (char *)tensor + image * cuda_image_bytes(shape);
+            float *up = pada_cuda_begin_send(d);
+            if (!up) return;
+            for (int64_t i = 0; i < some; i++)
+                up[i] = (float)from[image * count + planar_index(at + i, shape)];
+            pada_cuda_end_send(d, (float *)to + at, some * (int64_t)sizeof(float));
+        }
+}

@@ -1,0 +1,123 @@
+/* cuda_vector.cu - vector operations on ranges of parameter-shaped buffers.
+ *
+ * blockIdx.y is the range, so ranges of any length share one launch. */
+#include "backend/cuda/cuda_math.cuh"
+
+enum { SUM_THREADS = 256 };
+
+/* Every element i of this block's range once. */
+#define FOR_RANGE(i, ranges)                                                                       \
+    for (int64_t i = ranges.at[blockIdx.y].first + blockIdx.x * (int64_t)CUDA_BLOCK + threadIdx.x; \
+         i < ranges.at[blockIdx.y].first + ranges.at[blockIdx.y].count;                            \
+         i += (int64_t)gridDim.x * CUDA_BLOCK)
+
+/* Blocks for a range of mean length; longer ones are walked with a stride. */
+static dim3 grid_of(const cuda_ranges *ranges)
+{
+    int64_t total = 0;
+
+    for (int k = 0; k < ranges->n; k++)
+        total += ranges->at[k].count;
+    return dim3(cuda_blocks(total / ranges->n + 1), (unsigned)ranges->n);
+}
+
+__global__ static void fill_zero_kernel(float *x, const __grid_constant__ cuda_ranges ranges)
+{
+    FOR_RANGE(i, ranges)
+    x[i] = 0;
+}
+
+cudaError_t pada_cuda_fill_zero(cudaStream_t stream, float *x, const cuda_ranges *ranges)
+{
+    fill_zero_kernel<<<grid_of(ranges), CUDA_BLOCK, 0, stream>>>(x, *ranges);
+    return cudaPeekAtLastError();
+}
+
+cudaError_t pada_cuda_fits(void)
+{
+    cudaFuncAttributes attributes;
+    return cudaFuncGetAttributes(&attributes, (const void *)fill_zero_kernel);
+}
+
+/* One block per range: strided sums in double, then a tree. */
+__global__ static void sum_squares_kernel(const float *__restrict__ x,
+                                          const __grid_constant__ cuda_ranges ranges, double *to)
+{
+    __shared__ double sums[SUM_THREADS];
+    const pada_range range = ranges.at[blockIdx.x];
+    double sum = 0;
+
+    for (int64_t i = threadIdx.x; i < range.count; i += SUM_THREADS) {
+        const double value = x[range.first + i];
+        sum += value * value;
+    }
+    sums[threadIdx.x] = sum;
+    for (unsigned half = SUM_THREADS / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+    }
+    if (threadIdx.x == 0) to[blockIdx.x] = sums[0];
+}
+
+cudaError_t pada_cuda_sum_squares(cudaStream_t stream, const float *x, const cuda_ranges *ranges,
+                                  double *sums)
+{
+    sum_squares_kernel<<<ranges->n, SUM_THREADS, 0, stream>>>(x, *ranges, sums);
+    return cudaPeekAtLastError();
+}
+
+/* The factors of a step, in the type they are used in. */
+typedef struct sgd_factors {
+    float lr, momentum, weight_decay, grad_scale;
+    bool nesterov;
+} sgd_factors;
+
+__global__ static void sgd_kernel(float *w, const float *__restrict__ g, float *v,
+                                  const __grid_constant__ cuda_ranges ranges, sgd_factors f)
+{
+    FOR_RANGE(i, ranges)
+    {
+        const float slope = f.grad_scale * g[i] + f.weight_decay * w[i];
+        const float velocity = f.momentum * v[i] + slope;
+        v[i] = velocity;
+        w[i] -= f.lr * (f.nesterov ? slope + f.momentum * velocity : velocity);
+    }
+}
+
+cudaError_t pada_cuda_sgd(cudaStream_t stream, float *w, const float *g, float *v,
+                          const cuda_ranges *ranges, const pada_sgd_step *step)
+{
+    const sgd_factors f = {(float)step->lr, (float)step->momentum, (float)step->weight_decay,
+                           (float)step->grad_scale, step->nesterov};
+
+    sgd_kernel<<<grid_of(ranges), CUDA_BLOCK, 0, stream>>>(w, g, v, *ranges, f);
+    return cudaPeekAtLastError();
+}
+
+__global__ static void copy_kernel(float *to, const float *__restrict__ from,
+                                   const __grid_constant__ cuda_ranges ranges)
+{
+    FOR_RANGE(i, ranges)
+    to[i] = from[i];
+}
+
+cudaError_t pada_cuda_copy(cudaStream_t stream, float *to, const float *from,
+                           const cuda_ranges *ranges)
+{
+    copy_kernel<<<grid_of(ranges), CUDA_BLOCK, 0, stream>>>(to, from, *ranges);
+    return cudaPeekAtLastError();
+}
+
+__global__ static void axpy_kernel(float *y, float a, const float *__restrict__ x,
+                                   const __grid_constant__ cuda_ranges ranges)
+{
+    FOR_RANGE(i, ranges)
+    y[i] += a * x[i];
+}
+
+cudaError_t pada_cuda_axpy(cudaStream_t stream, float *y, float a, const float *x,
+                           const cuda_ranges *ranges)
+{
+    axpy_kernel<<<grid_of(ranges), CUDA_BLOCK, 0, stream>>>(y, a, x, *ranges);
+    return cudaPeekAtLastError();
+}

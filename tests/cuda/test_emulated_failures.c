@@ -1,0 +1,109 @@
+/* test_emulated_failures.c - a device that fails behind the caller's back: the first failure stays, and
+ * every verb of the engine that returns a status says so. */
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/engine.h"
+
+enum { N = 2, SIZE = 8, PIXELS = 3 * SIZE * SIZE };
+
+static float images[N * PIXELS];
+static const int32_t labels[N];
+static const pada_batch batch = {.n = N, .images = images, .labels = labels};
+static const pada_path path = {{3, 1, 4, 2, 0, 3}};
+
+static pada_engine *make_engine(void)
+{
+    const pada_space_config config = {.channels = 4, .cells = 1, .image_size = SIZE};
+    const pada_space_ops *ops;
+    const pada_backend *backend;
+    pada_space space;
+    pada_engine *e;
+
+    for (int i = 0; i < N * PIXELS; i++)
+        images[i] = (float)(i % 7) - 3;
+    CHECK_OK(pada_space_find(&ops, "nb201"));
+    CHECK_OK(pada_space_init(&space, ops, &config));
+    CHECK_OK(pada_backend_find(&backend, "auto"));
+    assert_string_equal(backend->name, "cuda"); /* it is there, so auto takes it */
+    CHECK_OK(pada_engine_create(&e, &(pada_engine_desc){&space, backend, 0, N, PADA_TRAIN}));
+    CHECK_OK(pada_engine_init_weights(e, 1));
+    return e;
+}
+
+static void check_device_failure(pada_status status, const char *what)
+{
+    if (status != PADA_EDEVICE || !strstr(pada_message(), what))
+        fail_msg("status %d: %s", (int)status, pada_message());
+}
+
+/* The batch does not arrive; copies work again afterwards, which must not hide it. */
+static void test_failure_stays(void **state)
+{
+    const char *file = "/tmp/pada-emulated-failure.safetensors";
+    const pada_sgd sgd = {.lr = 0.1};
+    pada_engine *e = make_engine();
+    pada_results_view view;
+    pada_step_stats stats;
+    double losses[N];
+
+    (void)state;
+    setenv("CUDA_EMULATE_FAIL", "1", 1);
+    CHECK_OK(pada_engine_forward(e, &path, &batch, PADA_TRAIN)); /* not known yet */
+    unsetenv("CUDA_EMULATE_FAIL");
+    pada_engine_backward(e);
+    pada_engine_losses(e, losses);
+    assert_true(isnan(losses[0]) && isnan(losses[N - 1]));
+    for (int k = 0; k < 2; k++) {
+        check_device_failure(pada_engine_results(e, &view),
+                             "copy to the device: an illegal memory");
+        check_device_failure(pada_engine_step(e, &sgd, &stats), "copy to the device");
+        check_device_failure(pada_engine_finish(e), "copy to the device");
+        check_device_failure(pada_engine_snapshot(e), "copy to the device");
+        check_device_failure(pada_engine_forward(e, &path, &batch, PADA_EVAL),
+                             "copy to the device");
+        check_device_failure(pada_engine_save_weights(e, file), "copy to the device");
+        assert_int_not_equal(access(file, F_OK), 0); /* no file full of NaN */
+    }
+    pada_engine_destroy(e);
+}
+
+static void test_failure_on_the_way_back(void **state)
+{
+    pada_engine *e = make_engine();
+    pada_results_view view;
+
+    (void)state;
+    CHECK_OK(pada_engine_forward(e, &path, &batch, PADA_EVAL));
+    CHECK_OK(pada_engine_results(e, &view));
+    setenv("CUDA_EMULATE_FAIL", "1", 1);
+    check_device_failure(pada_engine_results(e, &view), "copy from the device");
+    unsetenv("CUDA_EMULATE_FAIL");
+    pada_engine_destroy(e);
+}
+
+/* A failure of one device is not that of the next. */
+static void test_next_device_is_fine(void **state)
+{
+    pada_engine *e = make_engine();
+    pada_results_view view;
+
+    (void)state;
+    CHECK_OK(pada_engine_forward(e, &path, &batch, PADA_EVAL));
+    CHECK_OK(pada_engine_results(e, &view));
+    assert_int_equal(view.n, N);
+    pada_engine_destroy(e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_failure_stays),
+        cmocka_unit_test(test_failure_on_the_way_back),
+        cmocka_unit_test(test_next_device_is_fine),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
