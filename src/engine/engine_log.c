@@ -70,7 +70,8 @@ void pada__log_pass(pada_engine *e)
     PADA_ASSERT(log->n_images + e->last_n <= log->cap_images);
     pada_engine_losses(e, log->losses + log->n_images);
     pada_engine_norms(e, log->norms + log->n_images);
-    memcpy(log->ranks + log->n_images, e->results.rank, (size_t)e->last_n * sizeof *log->ranks);
+    e->backend->read_i32(e->device, e->results.rank, (pada_range){0, e->last_n},
+                         log->ranks + log->n_images);
     log->n_images += e->last_n;
 }
 

@@ -245,6 +245,20 @@ static void cuda_axpy(pada_device *d, void *y, double a, const void *x, const pa
         cuda_note(&d->failure, pada_cuda_axpy(d->stream, y, (float)a, x, &some), "axpy");
 }
 
+static void cuda_welford(pada_device *d, void *mean, void *spread, const void *x,
+                         const pada_range *ranges, const int64_t *counts, int n)
+{
+    cuda_ranges some;
+    cuda_shares shares;
+
+    for (int first = 0, start = 0; next_ranges(&some, ranges, n, &first); start = first) {
+        for (int k = 0; k < some.n; k++)
+            shares.at[k] = 1.0f / (float)counts[start + k];
+        cuda_note(&d->failure, pada_cuda_welford(d->stream, mean, spread, x, &some, &shares),
+                  "welford");
+    }
+}
+
 extern const pada_backend pada_backend_cuda;
 const pada_backend pada_backend_cuda = {
     .name = "cuda",
@@ -271,4 +285,5 @@ const pada_backend pada_backend_cuda = {
     .sgd = cuda_sgd,
     .copy = cuda_copy,
     .axpy = cuda_axpy,
+    .welford = cuda_welford,
 };

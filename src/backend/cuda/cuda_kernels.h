@@ -148,6 +148,12 @@ cudaError_t pada_cuda_copy(cudaStream_t stream, float *to, const float *from,
                            const cuda_ranges *ranges);
 cudaError_t pada_cuda_axpy(cudaStream_t stream, float *y, float a, const float *x,
                            const cuda_ranges *ranges);
+/* One number per range: 1 / how many samples there are. */
+typedef struct cuda_shares {
+    float at[CUDA_MAX_RANGES];
+} cuda_shares;
+cudaError_t pada_cuda_welford(cudaStream_t stream, float *mean, float *spread, const float *x,
+                              const cuda_ranges *ranges, const cuda_shares *shares);
 /* Whether this build has code for the current device. */
 cudaError_t pada_cuda_fits(void);
 

@@ -121,3 +121,25 @@ cudaError_t pada_cuda_axpy(cudaStream_t stream, float *y, float a, const float *
     axpy_kernel<<<grid_of(ranges), CUDA_BLOCK, 0, stream>>>(y, a, x, *ranges);
     return cudaPeekAtLastError();
 }
+
+__global__ static void welford_kernel(float *mean, float *spread, const float *__restrict__ x,
+                                      const __grid_constant__ cuda_ranges ranges,
+                                      const __grid_constant__ cuda_shares shares)
+{
+    const float share = shares.at[blockIdx.y];
+
+    FOR_RANGE(i, ranges)
+    {
+        const float off = x[i] - mean[i];
+        const float now = mean[i] + share * off;
+        mean[i] = now;
+        spread[i] += off * (x[i] - now);
+    }
+}
+
+cudaError_t pada_cuda_welford(cudaStream_t stream, float *mean, float *spread, const float *x,
+                              const cuda_ranges *ranges, const cuda_shares *shares)
+{
+    welford_kernel<<<grid_of(ranges), CUDA_BLOCK, 0, stream>>>(mean, spread, x, *ranges, *shares);
+    return cudaPeekAtLastError();
+}
