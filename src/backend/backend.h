@@ -20,6 +20,7 @@
 #include "base/status.h"
 #include "op/op.h"
 #include "tensor/params.h"
+#include "tensor/pick.h"
 #include "tensor/tensor.h"
 
 #ifdef __cplusplus
@@ -102,6 +103,15 @@ typedef struct pada_results {
     int32_t *rank;
 } pada_results;
 
+/* Images that a backend is to hold, as bytes. Borrowed during the call. */
+typedef struct pada_image_set {
+    int n;
+    pada_shape shape;
+    const float *levels; /* [c, 256] the number that each byte stands for */
+    const uint8_t *(*image)(const void *owner, int i); /* [c, h, w] */
+    const void *owner;
+} pada_image_set;
+
 /* The buffers of one run, in memory of the backend; the batch is in memory of the host. It stays
  * as it is until the last stage has run: a backend reads it in place, or copies it when stage 0
  * runs. */
@@ -109,9 +119,11 @@ typedef struct pada_bindings {
     const void *params;
     void *grads; /* weight gradients are added to it */
     void *work;
-    const float *images;   /* [n, c, h, w] */
-    const int32_t *labels; /* [n]; checked by the caller */
-    const float *weights;  /* [n] factors of the per-image losses in the gradient, or NULL */
+    const float *images;    /* [n, c, h, w]; NULL: picks from `held` */
+    const void *held;       /* of `hold` */
+    const pada_pick *picks; /* [n] */
+    const int32_t *labels;  /* [n]; checked by the caller */
+    const float *weights;   /* [n] factors of the per-image losses in the gradient, or NULL */
     /* further factor of the gradient; the mean over the batch is always taken */
     double grad_scale;
     pada_results results;
@@ -161,6 +173,10 @@ typedef struct pada_backend {
                    double *to);
     void (*pack)(pada_device *device, void *tensor, int64_t n, pada_shape shape,
                  const double *from);
+
+    /* Takes images into the memory of the backend, so that a batch need not bring its own; given back
+     * by `release`. NULL: every batch brings its images. */
+    pada_status (*hold)(pada_device *device, void **out, const pada_image_set *set);
 
     /* Chooses kernels and makes room; allocates only when a program is larger than all before it.
      */

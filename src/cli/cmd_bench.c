@@ -173,7 +173,7 @@ static pada_status run_path(bench *b, const pada_path *path, double *ms)
 {
     const pada_sgd sgd = {
         .lr = 0.05, .momentum = 0.9, .weight_decay = 2.5e-4, .clip = 5, .mode = PADA_SGD_SKIP};
-    const pada_batch batch = {(int)b->batch, b->images, b->labels, NULL, 0};
+    const pada_batch batch = {.n = (int)b->batch, .images = b->images, .labels = b->labels};
     pada_step_stats stats;
     const double start = 1e3 * pada_clock_seconds();
 

@@ -47,19 +47,29 @@ static void fill_row(const float levels[256], const uint8_t *from, int w, int le
         out[x] = levels[0];
 }
 
+pada_pick pada_augment_pick(const pada_dataset *ds, int i, pada_augmentation how)
+{
+    const bool border_flips = how.flip && ds->flip_first;
+
+    return (pada_pick){.image = i,
+                       .top = (int16_t)(how.row - ds->pad),
+                       .left =
+                           (int16_t)(border_flips ? ds->pad - how.column : how.column - ds->pad),
+                       .flip = how.flip};
+}
+
 void pada_augment_image(const pada_dataset *ds, pada_split split, int i, pada_augmentation how,
                         float *out)
 {
+    const pada_pick pick = pada_augment_pick(ds, i, how);
     const uint8_t *plane = ds->ops->image(ds, split, i);
     const int h = ds->shape.h, w = ds->shape.w;
-    const bool border_flips = how.flip && ds->flip_first;
-    const int left = border_flips ? ds->pad - how.column : how.column - ds->pad;
 
     for (int c = 0; c < PADA_IMAGE_CHANNELS; c++, plane += h * w)
         for (int y = 0; y < h; y++, out += w) {
-            const int row = y + how.row - ds->pad;
+            const int row = y + pick.top;
             const bool inside = row >= 0 && row < h;
-            fill_row(ds->levels[c], inside ? plane + row * w : NULL, w, left, how.flip, out);
+            fill_row(ds->levels[c], inside ? plane + row * w : NULL, w, pick.left, how.flip, out);
         }
 }
 

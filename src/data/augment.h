@@ -16,6 +16,7 @@
 #define PADA_DATA_AUGMENT_H
 
 #include "data/dataset.h"
+#include "tensor/pick.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,6 +31,9 @@ typedef struct pada_augmentation {
 
 /* The augmentation of the image at this position of an epoch; both are >= 0 (asserted). */
 pada_augmentation pada_augment_draw(const pada_dataset *ds, uint64_t seed, int epoch, int position);
+
+/* The same as a cut of image i. */
+pada_pick pada_augment_pick(const pada_dataset *ds, int i, pada_augmentation how);
 
 /* Image i of a split, augmented, divided by 255 and normalised: out [3, h, w]. The border is black
  * before the normalisation, levels[c][0] after it. */

@@ -24,8 +24,9 @@
 #define N_SLOTS 3 /* one that is read, one ready, one being made */
 
 typedef struct slot {
-    float *images;   /* [batch_size, 3, h, w], owned */
-    int32_t *labels; /* [batch_size], owned */
+    float *images;    /* [batch_size, 3, h, w], owned; NULL if the engine holds them */
+    pada_pick *picks; /* [batch_size], owned; NULL otherwise */
+    int32_t *labels;  /* [batch_size], owned */
 } slot;
 
 typedef struct epoch {
@@ -56,6 +57,21 @@ static int batch_count(const pada_loader *l, int b)
     return left < l->desc.batch_size ? left : l->desc.batch_size;
 }
 
+static void make_picks(const pada_loader *l, const slot *to, int first, int n)
+{
+    const pada_loader_desc *d = &l->desc;
+    const int32_t *indices = l->epoch.order + first;
+
+    for (int i = 0; i < n; i++) {
+        to->labels[i] = d->data->ops->label(d->data, d->split, indices[i]);
+        to->picks[i] = (pada_pick){.image = indices[i]};
+        if (d->augment)
+            to->picks[i] =
+                pada_augment_pick(d->data, indices[i],
+                                  pada_augment_draw(d->data, d->seed, l->epoch.number, first + i));
+    }
+}
+
 static void make_batch(const pada_loader *l, int b)
 {
     const pada_loader_desc *d = &l->desc;
@@ -64,6 +80,10 @@ static void make_batch(const pada_loader *l, int b)
     const int32_t *indices = l->epoch.order + first;
     const int64_t image_count = pada_shape_count(d->data->shape);
 
+    if (d->held) {
+        make_picks(l, to, first, n);
+        return;
+    }
     if (d->augment) {
         pada_augment_batch(d->data, d->split, indices, n, d->seed, l->epoch.number, first,
                            to->images, to->labels);
@@ -105,8 +125,13 @@ static pada_status make_slots(pada_loader *l)
     void *memory;
 
     for (int i = 0; i < N_SLOTS; i++) {
-        PADA_TRY(pada_alloc_aligned(&memory, n * image_bytes));
-        l->slots[i].images = memory;
+        if (l->desc.held) {
+            PADA_TRY(pada_calloc(&memory, n, sizeof *l->slots[i].picks));
+            l->slots[i].picks = memory;
+        } else {
+            PADA_TRY(pada_alloc_aligned(&memory, n * image_bytes));
+            l->slots[i].images = memory;
+        }
         PADA_TRY(pada_calloc(&memory, n, sizeof *l->slots[i].labels));
         l->slots[i].labels = memory;
     }
@@ -183,6 +208,7 @@ void pada_loader_destroy(pada_loader *l)
     pthread_mutex_destroy(&l->lock);
     for (int i = 0; i < N_SLOTS; i++) {
         pada_free(l->slots[i].images);
+        pada_free(l->slots[i].picks);
         pada_free(l->slots[i].labels);
     }
     pada_free(l);
@@ -241,6 +267,8 @@ void pada_loader_next(pada_loader *l, pada_draws *draws)
     if (draws->batch.n == 0) return;
     draws->first = b * l->desc.batch_size;
     draws->batch.images = l->slots[b % N_SLOTS].images;
+    draws->batch.picks = l->slots[b % N_SLOTS].picks;
+    draws->batch.split = (int)l->desc.split;
     draws->batch.labels = l->slots[b % N_SLOTS].labels;
     draws->indices = l->epoch.order + draws->first;
 }

@@ -21,6 +21,7 @@ typedef struct pada_loader_desc {
     int batch_size;
     uint64_t seed; /* of the augmentation */
     bool augment;  /* as augment.h; else the images are normalised only */
+    bool held;     /* the engine has the images: batches have picks instead */
 } pada_loader_desc;
 
 /* Consecutive draws of an epoch. Pointers are borrowed until the next call for the loader. */

@@ -135,9 +135,9 @@ void pada_engine_destroy(pada_engine *e)
 {
     if (!e) return;
     if (e->device) {
-        void *buffers[] = {e->weights,      e->grads,         e->velocity,
-                           e->work,         e->saved_weights, e->saved_velocity,
-                           e->results.loss, e->results.norm,  e->results.rank};
+        void *buffers[] = {e->weights,       e->grads,          e->velocity,     e->work,
+                           e->saved_weights, e->saved_velocity, e->results.loss, e->results.norm,
+                           e->results.rank,  e->held[0],        e->held[1]};
         for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
             e->backend->release(e->device, buffers[i]);
     }
@@ -191,6 +191,42 @@ static pada_status check_batch(const pada_engine *e, const pada_batch *batch)
     return PADA_OK;
 }
 
+/* The images of one split. */
+typedef struct split_images {
+    const pada_dataset *data;
+    pada_split split;
+} split_images;
+
+static const uint8_t *image_of(const void *owner, int i)
+{
+    const split_images *from = owner;
+
+    return from->data->ops->image(from->data, from->split, i);
+}
+
+bool pada_engine_holds(const pada_engine *e, const pada_dataset *data, pada_split split)
+{
+    return e->held[split] && e->held_data[split] == data;
+}
+
+pada_status pada_engine_hold(pada_engine *e, const pada_dataset *data, pada_split split)
+{
+    const split_images from = {data, split};
+    const pada_image_set set = {.n = data->n_images[split],
+                                .shape = data->shape,
+                                .levels = data->levels[0],
+                                .image = image_of,
+                                .owner = &from};
+    void *held;
+
+    if (!e->backend->hold || pada_engine_holds(e, data, split)) return PADA_OK;
+    PADA_TRY(e->backend->hold(e->device, &held, &set));
+    e->backend->release(e->device, e->held[split]);
+    e->held[split] = held;
+    e->held_data[split] = data;
+    return PADA_OK;
+}
+
 pada_status pada_engine_check_data(const pada_engine *e, const pada_dataset *data)
 {
     const pada_space_config *net = &e->space.config;
@@ -221,6 +257,7 @@ pada_status pada_engine_forward(pada_engine *e, const pada_path *path, const pad
                                 pada_mode mode)
 {
     PADA_ASSERT(mode == PADA_EVAL || e->mode == PADA_TRAIN);
+    PADA_ASSERT(batch->images || (batch->picks && e->held[batch->split]));
     PADA_TRY(check_batch(e, batch));
     PADA_TRY(plan_path(e, path, batch->n, mode));
     const pada_program *program = pada_plan_program(e->plan);
@@ -229,6 +266,8 @@ pada_status pada_engine_forward(pada_engine *e, const pada_path *path, const pad
         .grads = e->grads,
         .work = e->work,
         .images = batch->images,
+        .held = batch->images ? NULL : e->held[batch->split],
+        .picks = batch->picks,
         .labels = batch->labels,
         .weights = batch->weights,
         .grad_scale = batch->grad_scale != 0 ? batch->grad_scale : 1,

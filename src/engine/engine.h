@@ -67,6 +67,13 @@ pada_status pada_engine_save_weights(const pada_engine *e, const char *path);
 /* of the float32 bytes, in buffer order */
 uint64_t pada_engine_weights_hash(const pada_engine *e);
 
+/* Takes the images of a split to where the engine computes, if it is not the host's memory; batches
+ * may then be picks. A second call for the same images does nothing; the data set must outlive the
+ * engine. */
+pada_status pada_engine_hold(pada_engine *e, const pada_dataset *data, pada_split split);
+/* Whether it has them. False on backends that read the host's memory. */
+bool pada_engine_holds(const pada_engine *e, const pada_dataset *data, pada_split split);
+
 /* PADA_EINVAL if the network has other classes or reads images of another size. */
 pada_status pada_engine_check_data(const pada_engine *e, const pada_dataset *data);
 /* Runs a path on a batch. Images have the space's size; labels out of range are PADA_EDATA. */

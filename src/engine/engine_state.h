@@ -52,7 +52,9 @@ struct pada_engine {
     int most_choices;
     pada_range *active, *moved; /* room for n_groups */
     double *sums;
-    double *staging; /* the largest parameter or a number per image, for conversions */
+    double *staging;           /* the largest parameter or a number per image, for conversions */
+    void *held[PADA_N_SPLITS]; /* images in the memory of the backend, or NULL */
+    const pada_dataset *held_data[PADA_N_SPLITS]; /* that they are from */
     /* The last forward pass. */
     pada_mode last_mode;
     int last_n;

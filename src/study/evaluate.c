@@ -7,9 +7,10 @@ struct pada_evaluator {
     const pada_dataset *data; /* borrowed */
     pada_split split;
     int n_images, batch_size;
-    float *images;   /* [batch_size, 3, h, w] */
-    int32_t *labels; /* [batch_size] */
-    double *logits;  /* [batch_size, classes] */
+    float *images;    /* [batch_size, 3, h, w] */
+    pada_pick *picks; /* [batch_size], for engines that hold the images */
+    int32_t *labels;  /* [batch_size] */
+    double *logits;   /* [batch_size, classes] */
 };
 
 static pada_status make_buffers(pada_evaluator *ev)
@@ -20,6 +21,8 @@ static pada_status make_buffers(pada_evaluator *ev)
     PADA_TRY(
         pada_calloc(&memory, n, (size_t)pada_shape_count(ev->data->shape) * sizeof *ev->images));
     ev->images = memory;
+    PADA_TRY(pada_calloc(&memory, n, sizeof *ev->picks));
+    ev->picks = memory;
     PADA_TRY(pada_calloc(&memory, n, sizeof *ev->labels));
     ev->labels = memory;
     PADA_TRY(pada_calloc(&memory, n, (size_t)ev->data->n_classes * sizeof *ev->logits));
@@ -60,6 +63,7 @@ void pada_evaluator_destroy(pada_evaluator *ev)
 {
     if (!ev) return;
     pada_free(ev->images);
+    pada_free(ev->picks);
     pada_free(ev->labels);
     pada_free(ev->logits);
     pada_free(ev);
@@ -81,14 +85,27 @@ void pada_evaluator_describe(const pada_evaluator *ev, pada_text *out)
                   pada_split_name(ev->split), ev->n_images, ev->batch_size);
 }
 
+/* Images first .. first + n - 1, or only their numbers if the engine holds them. */
+static pada_batch make_batch(pada_evaluator *ev, const pada_engine *e, int first, int n)
+{
+    if (!pada_engine_holds(e, ev->data, ev->split)) {
+        pada_dataset_fill(ev->data, ev->split, first, n, ev->images, ev->labels);
+        return (pada_batch){.n = n, .images = ev->images, .labels = ev->labels};
+    }
+    for (int i = 0; i < n; i++) {
+        ev->picks[i] = (pada_pick){.image = first + i};
+        ev->labels[i] = ev->data->ops->label(ev->data, ev->split, first + i);
+    }
+    return (pada_batch){.n = n, .picks = ev->picks, .split = (int)ev->split, .labels = ev->labels};
+}
+
 /* Runs one batch of images first .. first + n - 1 and adds it up; `loss` stays a sum. */
 static pada_status run_batch(pada_evaluator *ev, pada_engine *e, const pada_path *path, int first,
                              int n, pada_evaluation *sums)
 {
-    const pada_batch batch = {.n = n, .images = ev->images, .labels = ev->labels};
+    const pada_batch batch = make_batch(ev, e, first, n);
     pada_results_view view;
 
-    pada_dataset_fill(ev->data, ev->split, first, n, ev->images, ev->labels);
     PADA_TRY(pada_engine_forward(e, path, &batch, PADA_EVAL));
     PADA_TRY(pada_engine_results(e, &view));
     sums->top1 += view.top1;
@@ -104,6 +121,7 @@ pada_status pada_evaluator_run(pada_evaluator *ev, pada_engine *e, const pada_pa
 
     *out = (pada_evaluation){0};
     PADA_TRY(pada_engine_check_data(e, ev->data));
+    PADA_TRY(pada_engine_hold(e, ev->data, ev->split));
     for (int first = 0; first < ev->n_images; first += ev->batch_size) {
         const int left = ev->n_images - first;
         const int n = left < ev->batch_size ? left : ev->batch_size;

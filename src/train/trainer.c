@@ -68,12 +68,15 @@ static pada_status make_loaders(trainer *t)
                              .augment = recipe->augment};
     void *memory;
 
+    PADA_TRY(pada_engine_hold(t->desc->engine, data, desc.split));
+    desc.held = pada_engine_holds(t->desc->engine, data, desc.split);
     PADA_TRY(pada_loader_create(&t->loader, &desc));
     if (recipe->validate == 0) return PADA_OK;
     const int available = data->n_images[PADA_SPLIT_TEST];
     t->n_test = recipe->validate < available ? (int)recipe->validate : available;
     desc.split = PADA_SPLIT_TEST;
     desc.augment = false;
+    PADA_TRY(pada_engine_hold(t->desc->engine, data, desc.split));
     if (desc.batch_size > available) desc.batch_size = available;
     PADA_TRY(pada_loader_create(&t->validation, &desc));
     PADA_TRY(pada_calloc(&memory, (size_t)t->n_test, sizeof *t->test_order));

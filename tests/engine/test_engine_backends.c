@@ -58,8 +58,8 @@ static pada_engine *make_engine(const fixture *f, const pada_backend *backend, i
 static void run(pada_engine *e, const fixture *f, const pada_path *path)
 {
     pada_engine_zero_grad(e);
-    CHECK_OK(pada_engine_forward(e, path, &(pada_batch){f->n, f->images, f->labels, NULL, 0},
-                                 PADA_TRAIN));
+    CHECK_OK(pada_engine_forward(
+        e, path, &(pada_batch){.n = f->n, .images = f->images, .labels = f->labels}, PADA_TRAIN));
     pada_engine_backward(e);
 }
 

@@ -41,8 +41,8 @@ static bool cuda_present(void)
 static void cuda_close(pada_device *d)
 {
     if (!d) return;
-    cuda_buffer *buffers[] = {&d->local,   &d->planar, &d->images, &d->labels,
-                              &d->weights, &d->dz,     &d->partial};
+    cuda_buffer *buffers[] = {&d->local,  &d->planar,  &d->images, &d->picks,
+                              &d->labels, &d->weights, &d->dz,     &d->partial};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         (void)cudaFree(buffers[i]->data);
     (void)cudaFree(d->sums);
@@ -122,6 +122,19 @@ static void cuda_release(pada_device *d, void *memory)
     cuda_note(&d->failure, cudaFree(memory), "free memory");
 }
 
+static pada_status cuda_hold(pada_device *d, void **out, const pada_image_set *set)
+{
+    PADA_TRY(
+        cuda_alloc(d, out, cuda_levels_bytes(set->shape) + set->n * pada_shape_count(set->shape)));
+    pada_cuda_send_images(d, *out, set);
+    const pada_status st = cuda_finish(d);
+    if (st != PADA_OK) {
+        cuda_release(d, *out);
+        *out = NULL;
+    }
+    return st;
+}
+
 static int64_t image_bytes(const pada_device *d, pada_shape shape)
 {
     (void)d;
@@ -174,6 +187,7 @@ static pada_status cuda_prepare(pada_device *d, const pada_program *q)
         PADA_TRY(grow(&d->planar, n * pada_shape_count(shape) * (int64_t)sizeof(float)));
         PADA_TRY(grow(&d->images, n * cuda_image_bytes(shape)));
     }
+    PADA_TRY(grow(&d->picks, n * (int64_t)sizeof(pada_pick)));
     PADA_TRY(grow(&d->labels, n * (int64_t)sizeof(int32_t)));
     PADA_TRY(grow(&d->weights, n * (int64_t)sizeof(float)));
     PADA_TRY(grow(&d->local, n * q->local_bytes));
@@ -278,6 +292,7 @@ const pada_backend pada_backend_cuda = {
     .channel_bytes = channel_bytes,
     .unpack = pada_cuda_unpack,
     .pack = pada_cuda_pack,
+    .hold = cuda_hold,
     .prepare = cuda_prepare,
     .run = pada_cuda_run,
     .fill_zero = cuda_fill_zero,

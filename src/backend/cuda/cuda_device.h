@@ -8,10 +8,13 @@
  *   local     tensors inside a stage, all images: offset * n_images + n * image_bytes
  *   planar    images of the batch as they came, [n, c, h, w]
  *   images    the same as a tensor
+ *   picks     [n] what a batch takes from a held set
  *   labels    [n]
  *   weights   [n] factors of the images
  *   dz        gradient of a convolution's output, where a batch norm stands behind it
  *   partial   sums of chunks of images (weight gradients) or of images (channel sums)
+ *
+ * A held set (hold) is [ levels: c * 256 floats, rounded up | images: n * c * h * w bytes ].
  *
  * Host memory that the device reads and writes directly (pinned):
  *
@@ -41,7 +44,7 @@ struct pada_device {
     cudaStream_t stream;
     cuda_failure failure;
     char description[320];
-    cuda_buffer local, planar, images, labels, weights, dz, partial;
+    cuda_buffer local, planar, images, picks, labels, weights, dz, partial;
     double *sums; /* device memory, CUDA_MAX_SUMS */
     void *up[2], *down;
     cudaEvent_t sent[2];
@@ -63,6 +66,12 @@ static inline int64_t cuda_channel_bytes(int channels)
     return cuda_round_up(channels * (int64_t)sizeof(float));
 }
 
+/* Bytes of the levels of a held set. */
+static inline int64_t cuda_levels_bytes(pada_shape shape)
+{
+    return cuda_round_up(shape.c * 256 * (int64_t)sizeof(float));
+}
+
 /* ---- cuda_transfer.c ---- */
 
 /* A pinned buffer of CUDA_TRANSFER bytes to fill; pada_cuda_end_send copies the first `bytes` of it to the
@@ -74,6 +83,9 @@ void pada_cuda_send(pada_device *d, void *to, const void *from, int64_t bytes);
 /* At most CUDA_TRANSFER bytes of the device in host memory, valid until the next fetch; waits. NULL
  * after a failure. */
 const void *pada_cuda_fetch(pada_device *d, const void *from, int64_t bytes);
+
+/* Fills a held set. */
+void pada_cuda_send_images(pada_device *d, void *held, const pada_image_set *set);
 
 /* Verbs of backend.h. After a failure numbers are NaN, integers INT32_MAX. */
 void pada_cuda_write(pada_device *d, void *buffer, pada_range range, const double *from);

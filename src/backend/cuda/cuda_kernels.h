@@ -31,6 +31,11 @@ typedef struct cuda_tensor {
 cudaError_t pada_cuda_import(cudaStream_t stream, const float *planar, pada_shape shape,
                              int n_images, cuda_tensor to);
 
+/* Images of a held set, cut and normalised, to a tensor; levels [c, 256], images [n][c, h, w]. */
+cudaError_t pada_cuda_gather(cudaStream_t stream, const float *levels, const uint8_t *images,
+                             const pada_pick *picks, pada_shape shape, int n_images,
+                             cuda_tensor to);
+
 /* ---- cuda_conv.cu ---- */
 
 /* One convolution over the batch. x is read through the activation; bias may be NULL. */

@@ -276,6 +276,15 @@ static void send_batch(const run *r)
     for (int v = 0; v < r->q->n_nodes; v++) {
         const pada_shape shape = r->q->nodes[v].shape;
         if (r->q->nodes[v].op != PADA_OP_INPUT) continue;
+        if (!r->b->images) {
+            pada_cuda_send(d, d->picks.data, r->b->picks, n * (int64_t)sizeof(pada_pick));
+            note(r,
+                 pada_cuda_gather(d->stream, r->b->held,
+                                  (const uint8_t *)r->b->held + cuda_levels_bytes(shape),
+                                  d->picks.data, shape, (int)n, value(r, v)),
+                 "gather");
+            continue;
+        }
         pada_cuda_send(d, d->planar.data, r->b->images,
                        n * pada_shape_count(shape) * (int64_t)sizeof(float));
         note(r, pada_cuda_import(d->stream, d->planar.data, shape, (int)n, value(r, v)), "import");

@@ -45,6 +45,24 @@ const void *pada_cuda_fetch(pada_device *d, const void *from, int64_t bytes)
     return d->failure.error == cudaSuccess ? d->down : NULL;
 }
 
+void pada_cuda_send_images(pada_device *d, void *held, const pada_image_set *set)
+{
+    const int64_t count = pada_shape_count(set->shape);
+    const int at_once = (int)(CUDA_TRANSFER / count);
+    char *to = (char *)held + cuda_levels_bytes(set->shape);
+
+    PADA_ASSERT(at_once > 0);
+    pada_cuda_send(d, held, set->levels, set->shape.c * 256 * (int64_t)sizeof(float));
+    for (int first = 0; first < set->n; first += at_once) {
+        const int n = set->n - first < at_once ? set->n - first : at_once;
+        char *up = pada_cuda_begin_send(d);
+        if (!up) return;
+        for (int i = 0; i < n; i++)
+            memcpy(up + i * count, set->image(set->owner, first + i), (size_t)count);
+        pada_cuda_end_send(d, to + first * count, n * count);
+    }
+}
+
 /* ---- vectors ---- */
 
 void pada_cuda_write(pada_device *d, void *buffer, pada_range range, const double *from)

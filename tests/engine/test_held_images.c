@@ -1,0 +1,93 @@
+/* test_held_images.c - images that a backend holds are those that a batch would have brought. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "check.h"
+#include "data/augment.h"
+#include "engine/engine.h"
+
+#include "train/tiny_data.h"
+
+enum { N = 20 };
+
+static tiny_data data;
+
+static pada_engine *open_engine(const pada_backend *backend, pada_space *space)
+{
+    const pada_space_ops *ops;
+    pada_engine *e;
+
+    CHECK_OK(pada_space_find(&ops, "nb201"));
+    CHECK_OK(pada_space_init(
+        space, ops,
+        &(pada_space_config){
+            .channels = 4, .cells = 1, .classes = TINY_CLASSES, .image_size = TINY_SIDE}));
+    CHECK_OK(pada_engine_create(
+        &e, &(pada_engine_desc){
+                .space = space, .backend = backend, .batch_size = N, .mode = PADA_TRAIN}));
+    CHECK_OK(pada_engine_init_weights(e, 3));
+    return e;
+}
+
+static void check_backend(const pada_backend *backend)
+{
+    static float images[N * 3 * TINY_SIDE * TINY_SIDE];
+    const pada_path path = {{3, 2, 1, 4, 3, 1}};
+    double brought[N * TINY_CLASSES], held[N * TINY_CLASSES];
+    int32_t indices[N], labels[N];
+    pada_pick picks[N];
+    pada_space space;
+    pada_engine *e = open_engine(backend, &space);
+
+    for (int flip_first = 0; flip_first < 2; flip_first++) {
+        data.base.flip_first = flip_first != 0;
+        for (int i = 0; i < N; i++) {
+            indices[i] = (7 * i + 3) % TINY_TRAIN;
+            picks[i] = pada_augment_pick(&data.base, indices[i],
+                                         pada_augment_draw(&data.base, 5, 2, 100 + i));
+        }
+        pada_augment_batch(&data.base, PADA_SPLIT_TRAIN, indices, N, 5, 2, 100, images, labels);
+        assert_false(pada_engine_holds(e, &data.base, PADA_SPLIT_TEST));
+        CHECK_OK(pada_engine_hold(e, &data.base, PADA_SPLIT_TRAIN));
+        assert_true(pada_engine_holds(e, &data.base, PADA_SPLIT_TRAIN));
+        CHECK_OK(pada_engine_forward(
+            e, &path, &(pada_batch){.n = N, .images = images, .labels = labels}, PADA_EVAL));
+        pada_engine_logits(e, brought);
+        CHECK_OK(pada_engine_forward(
+            e, &path,
+            &(pada_batch){.n = N, .picks = picks, .split = PADA_SPLIT_TRAIN, .labels = labels},
+            PADA_EVAL));
+        pada_engine_logits(e, held);
+        assert_memory_equal(held, brought, sizeof held);
+        picks[0].flip = !picks[0].flip; /* and it matters */
+        CHECK_OK(pada_engine_forward(
+            e, &path,
+            &(pada_batch){.n = N, .picks = picks, .split = PADA_SPLIT_TRAIN, .labels = labels},
+            PADA_EVAL));
+        pada_engine_logits(e, held);
+        assert_memory_not_equal(held, brought, sizeof held);
+    }
+    pada_engine_destroy(e);
+}
+
+static void held_images_are_the_same(void **state)
+{
+    int n_checked = 0;
+
+    (void)state;
+    tiny_data_init(&data);
+    for (int i = 0; i < pada_backend_count(); i++) {
+        const pada_backend *backend = pada_backend_get(i);
+        if (!backend->hold || (backend->present && !backend->present())) continue;
+        check_backend(backend);
+        n_checked++;
+    }
+    if (n_checked == 0) skip(); /* no backend here holds images */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(held_images_are_the_same)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
