@@ -20,12 +20,12 @@ expect_problems() {
 pada data info builtin
 expect_rc 0
 expect_no_err
-expect_out_has '  images     2000 train, 1000 test, 32x32 pixels'
-expect_out_has '  mean       0.504600 0.503700 0.492700'
+expect_out_has '  images     2000 train, 1000 test, 16x16 pixels'
+expect_out_has '  mean       0.486400 0.485700 0.483800'
 expect_out_has '      9        200      100'
 pada data info builtin --json
 expect_rc 0
-expect_out_has '{"name": "builtin", "kind": "builtin", "train": 2000, "test": 1000, "image_size": 32, "mean": [0.5046'
+expect_out_has '{"name": "builtin", "kind": "builtin", "train": 2000, "test": 1000, "image_size": 16, "mean": [0.4864'
 expect_out_has '"classes": [{"name": null, "train": 200, "test": 100}, '
 pada data verify builtin
 expect_rc 0
@@ -42,8 +42,8 @@ for words in '' info 'verify' 'check builtin' 'info builtin builtin' 'builtin in
     pada data $words
     expect_usage_error 'data takes two words: info or verify, and a data set'
 done
-pada data info builtin --image-size 16
-refused 2 'image size 16 does not fit the data set builtin, which has 32'
+pada data info builtin --image-size 32
+refused 2 'image size 32 does not fit the data set builtin, which has 16'
 pada data info builtin --image-size 0
 refused 2 'image-size'
 pada data info "$work/none"

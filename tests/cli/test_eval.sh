@@ -126,8 +126,8 @@ eval_small --weights "$w" "$arch" --backend cudda
 refused 69 "backend 'cudda' is not in this build"
 eval_small --weights "$w" "$arch" --classes 100
 refused 2 '--classes 100 does not fit the data set builtin, which has 10'
-eval_small --weights "$w" "$arch" --image-size 16
-refused 2 'image size 16 does not fit the data set builtin, which has 32'
+eval_small --weights "$w" "$arch" --image-size 32
+refused 2 'image size 32 does not fit the data set builtin, which has 16'
 
 # ---- bad weights ----
 

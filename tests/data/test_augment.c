@@ -4,9 +4,9 @@
 #include "check.h"
 #include "data/augment.h"
 
-#define SIDE   32
+#define SIDE   16
 #define PIXELS (3 * SIDE * SIDE)
-#define PAD    4
+#define PAD    2
 
 static pada_dataset *open_train(void)
 {
@@ -129,7 +129,7 @@ static double chi_squared(const int *counts, int n, int total)
 static void test_statistics(void **state)
 {
     enum { N = 81 * 2 * 500, CELLS = 81 * 2 };
-    const pada_dataset ds = {.pad = PAD};
+    const pada_dataset ds = {.pad = 4};
     int joint[CELLS] = {0}, rows[9] = {0}, columns[9] = {0}, flips[2] = {0};
 
     (void)state;

@@ -8,7 +8,9 @@
 #include "data/dataset.h"
 
 #define N_CLASSES   10
-#define IMAGE_BYTES 3072
+#define SIDE        16
+#define PLANE       (SIDE * SIDE)
+#define IMAGE_BYTES (3 * PLANE)
 
 static const pada_dataset_desc all_images = {.where = "builtin"};
 
@@ -36,7 +38,7 @@ static void test_shape(void **state)
     (void)state;
     assert_string_equal(ds->name, "builtin");
     assert_int_equal(ds->n_classes, N_CLASSES);
-    assert_true(pada_shape_equal(ds->shape, (pada_shape){3, 32, 32}));
+    assert_true(pada_shape_equal(ds->shape, (pada_shape){3, SIDE, SIDE}));
     assert_int_equal(ds->n_images[PADA_SPLIT_TRAIN], 2000);
     assert_int_equal(ds->n_images[PADA_SPLIT_TEST], 1000);
     for (int split = 0; split < PADA_N_SPLITS; split++) {
@@ -56,8 +58,8 @@ static void test_golden(void **state)
     pada_dataset *ds = open_all();
 
     (void)state;
-    assert_int_equal(hash_split(ds, PADA_SPLIT_TRAIN), 0x4d36b803a626dbc0);
-    assert_int_equal(hash_split(ds, PADA_SPLIT_TEST), 0x8f1b8707b57cd1f1);
+    assert_int_equal(hash_split(ds, PADA_SPLIT_TRAIN), 0x4aed98d9aa8e3122);
+    assert_int_equal(hash_split(ds, PADA_SPLIT_TEST), 0xe1f3341339ea5856);
     pada_dataset_close(ds);
 }
 
@@ -108,14 +110,14 @@ static void test_normalised(void **state)
     for (int c = 0; c < 3; c++) {
         double sum = 0, squares = 0;
         for (int i = 0; i < n; i++)
-            for (int k = 0; k < 1024; k++) {
-                const double x = images[(size_t)i * IMAGE_BYTES + (size_t)(c * 1024 + k)];
+            for (int k = 0; k < PLANE; k++) {
+                const double x = images[(size_t)i * IMAGE_BYTES + (size_t)(c * PLANE + k)];
                 sum += x;
                 squares += x * x;
             }
-        const double mean = sum / (n * 1024.0);
+        const double mean = sum / ((double)n * PLANE);
         CHECK_CLOSE(mean, 0, 1e-3);
-        CHECK_CLOSE(sqrt(squares / (n * 1024.0) - mean * mean), 1, 1e-3);
+        CHECK_CLOSE(sqrt(squares / ((double)n * PLANE) - mean * mean), 1, 1e-3);
     }
     free(images);
     free(labels);
@@ -127,14 +129,13 @@ static double level(const uint8_t *image, int c)
 {
     int sum = 0;
 
-    for (int k = 0; k < 1024; k++)
-        sum += image[c * 1024 + k];
-    return sum / 1024.0;
+    for (int k = 0; k < PLANE; k++)
+        sum += image[c * PLANE + k];
+    return (double)sum / PLANE;
 }
 
-/* The nearest class mean of the colours: better than chance, so that learning starts, but nowhere
- * near the answer, which is in shape and texture. */
-static void test_colour_is_a_weak_clue(void **state)
+/* The nearest class mean of the colours: brightness tells how large a shape is, and no more. */
+static void test_colours_tell_little(void **state)
 {
     pada_dataset *ds = open_all();
     const pada_split train = PADA_SPLIT_TRAIN, test = PADA_SPLIT_TEST;
@@ -161,7 +162,7 @@ static void test_colour_is_a_weak_clue(void **state)
         right += best == ds->ops->label(ds, test, i);
     }
     print_message("colour alone: %d of 1000\n", right);
-    assert_in_range(right, 110, 250);
+    assert_in_range(right, 80, 200);
     pada_dataset_close(ds);
 }
 
@@ -177,17 +178,17 @@ static void test_oom(void **state)
 static void test_image_size(void **state)
 {
     const int64_t live = pada_mem_live();
-    pada_dataset_desc desc = {.where = "builtin", .image_size = 32};
+    pada_dataset_desc desc = {.where = "builtin", .image_size = SIDE};
     pada_dataset *ds;
 
     (void)state;
     assert_ok(pada_dataset_open(&ds, &desc));
-    assert_int_equal(ds->pad, 4);
+    assert_int_equal(ds->pad, SIDE / 8);
     assert_false(ds->flip_first);
     pada_dataset_close(ds);
-    desc.image_size = 16;
+    desc.image_size = 32;
     assert_fails(pada_dataset_open(&ds, &desc), PADA_EINVAL,
-                 "image size 16 does not fit the data set builtin, which has 32");
+                 "image size 32 does not fit the data set builtin, which has 16");
     assert_null(ds);
     desc.image_size = -1;
     assert_fails(pada_dataset_open(&ds, &desc), PADA_EINVAL, "image size -1 is not positive");
@@ -219,7 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shape),      cmocka_unit_test(test_golden),
         cmocka_unit_test(test_one_split),  cmocka_unit_test(test_all_different),
-        cmocka_unit_test(test_normalised), cmocka_unit_test(test_colour_is_a_weak_clue),
+        cmocka_unit_test(test_normalised), cmocka_unit_test(test_colours_tell_little),
         cmocka_unit_test(test_oom),        cmocka_unit_test(test_registry),
         cmocka_unit_test(test_image_size),
     };

@@ -8,7 +8,7 @@
 #include "data/augment.h"
 #include "data/loader.h"
 
-#define PIXELS 3072
+#define PIXELS 768
 #define N      53 /* images of an epoch; 2000 in the data */
 #define BATCH  8
 #define TRAIN  PADA_SPLIT_TRAIN

@@ -46,7 +46,7 @@ static int setup(void **state)
     assert_ok(pada_dataset_open(
         &f.data,
         &(pada_dataset_desc){.where = "builtin", .splits = PADA_SPLIT_BIT(PADA_SPLIT_TEST)}));
-    init_space(&f.space, N_CLASSES, 32);
+    init_space(&f.space, N_CLASSES, 16);
     f.engine = make_engine(&f.space, 16);
     *state = &f;
     return 0;
@@ -117,7 +117,7 @@ static void test_batches(void **state)
 {
     const fixture *f = *state;
     pada_evaluator *ev = make_evaluator(f, 10, 4);
-    static float images[4 * 3072];
+    static float images[4 * 768];
     float logits[10 * N_CLASSES];
     double by_hand[4 * N_CLASSES];
     int32_t labels[4];
@@ -176,15 +176,15 @@ static void test_wrong_engines(void **state)
 
     assert_fails(pada_evaluator_run(ev, f->engine, &full, NULL, &result), PADA_EINVAL,
                  "batch of 17 images; the engine takes 1 to 16");
-    init_space(&space, 100, 32);
+    init_space(&space, 100, 16);
     e = make_engine(&space, 17);
     assert_fails(pada_evaluator_run(ev, e, &full, NULL, &result), PADA_EINVAL,
                  "the network has 100 classes, builtin has 10");
     pada_engine_destroy(e);
-    init_space(&space, N_CLASSES, 16);
+    init_space(&space, N_CLASSES, 32);
     e = make_engine(&space, 17);
     assert_fails(pada_evaluator_run(ev, e, &full, NULL, &result), PADA_EINVAL,
-                 "the network reads images of 16x16, those of builtin are 32x32");
+                 "the network reads images of 32x32, those of builtin are 16x16");
     pada_engine_destroy(e);
     pada_evaluator_destroy(ev);
 }

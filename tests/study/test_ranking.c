@@ -54,7 +54,7 @@ static void note(void *user, const char *text)
 
 static int setup(void **state)
 {
-    const pada_space_config config = {.channels = 4, .cells = 1, .classes = 10, .image_size = 32};
+    const pada_space_config config = {.channels = 4, .cells = 1, .classes = 10, .image_size = 16};
     pada_engine_desc desc = {.n_threads = 1, .batch_size = BATCH, .mode = PADA_EVAL};
     static fixture f;
 
