@@ -6,10 +6,12 @@
  *
  * Invariant: the temporary file exists exactly while writer->fd >= 0 or the rename is pending;
  * every failure removes it at once. */
+#define _XOPEN_SOURCE 700 /* nftw */
 #include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -252,4 +254,21 @@ pada_status pada_make_dirs(const char *path)
     if (st == PADA_OK) st = make_dir(copy);
     pada_free(copy);
     return st;
+}
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+    (void)info, (void)kind, (void)place;
+    return remove(path);
+}
+
+pada_status pada_remove_tree(const char *path)
+{
+    enum { OPEN_FOLDERS = 8 };
+    struct stat info;
+
+    if (lstat(path, &info) != 0 && errno == ENOENT) return PADA_OK;
+    if (nftw(path, remove_entry, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS) != 0)
+        return fail_errno(PADA_EIO, path, errno);
+    return PADA_OK;
 }

@@ -42,6 +42,9 @@ bool pada_path_is_dir(const char *path);
 bool pada_path_exists(const char *path);
 /* Makes the folder and its parents; an existing folder is fine. */
 pada_status pada_make_dirs(const char *path);
+/* Removes a file, or a folder with all that is in it; links are removed, not followed. Nothing there
+ * is fine. */
+pada_status pada_remove_tree(const char *path);
 
 #ifdef __cplusplus
 }

@@ -263,6 +263,23 @@ static void paths_are_told_apart(void **state)
     assert_false(pada_path_is_dir(scratch_path("nothing")));
 }
 
+static void remove_tree_removes_all_of_it(void **state)
+{
+    (void)state;
+    assert_ok(pada_make_dirs(scratch_path("tree/a/b")));
+    assert_ok(pada_make_dirs(scratch_path("kept")));
+    scratch_write(scratch_path("tree/a/b/file"), "x", 1);
+    scratch_write(scratch_path("kept/file"), "y", 1);
+    assert_int_equal(symlink(scratch_path("kept"), scratch_path("tree/link")), 0);
+    assert_ok(pada_remove_tree(scratch_path("tree")));
+    assert_false(pada_path_exists(scratch_path("tree")));
+    assert_file_holds(scratch_path("kept/file"), "y", 1); /* links are not followed */
+    assert_ok(pada_remove_tree(scratch_path("kept/file")));
+    assert_ok(pada_remove_tree(scratch_path("kept/file"))); /* nothing there */
+    assert_ok(pada_remove_tree(scratch_path("kept")));
+    assert_int_equal(scratch_count(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +299,7 @@ int main(void)
         cmocka_unit_test_setup(make_dirs_makes_parents, scratch_clear),
         cmocka_unit_test_setup(make_dirs_reports_what_is_in_the_way, scratch_clear),
         cmocka_unit_test_setup(paths_are_told_apart, scratch_clear),
+        cmocka_unit_test_setup(remove_tree_removes_all_of_it, scratch_clear),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
