@@ -17,38 +17,42 @@
         .default_value = value, .help = text                                                \
     }
 
+#define CHOICE(option_name, field, value, words, text)                                        \
+    {                                                                                         \
+        .name = option_name, .type = PADA_OPT_CHOICE, .offset = offsetof(pada_recipe, field), \
+        .default_value = value, .choices = words, .help = text                                \
+    }
+
+/* What a supernet and a network alone have in common, but for the defaults. */
+#define COMMON_OPTIONS(epochs_value, lr_value, decay_value, clip_value, nesterov_value)            \
+    INT("epochs", epochs, epochs_value, 1, 1e6, "epochs to train"),                                \
+        INT("batch-size", batch_size, "256", 1, 65536, "images per step"),                         \
+        REAL("lr", lr, lr_value, 1e3, "learning rate of the first epoch"),                         \
+        REAL("lr-min", lr_min, "0", 1e3, "learning rate that the schedule approaches"),            \
+        CHOICE("lr-schedule", lr_schedule, "cosine", "cosine|linear|constant",                     \
+               "learning rates over the epochs"),                                                  \
+        REAL("momentum", momentum, "0.9", 1, "momentum of the optimiser"),                         \
+        REAL("weight-decay", weight_decay, decay_value, 1e3, "weight decay, on every parameter"),  \
+        REAL("clip", clip, clip_value, 1e9, "largest norm of the whole gradient; 0: no clipping"), \
+        FLAG("nesterov", nesterov, nesterov_value, "Nesterov's form of momentum"),                 \
+        FLAG("augment", augment, "true", "random crops and flips"),                                \
+    {                                                                                              \
+        .name = "seed", .type = PADA_OPT_U64, .offset = offsetof(pada_recipe, seed),               \
+        .default_value = "0", .meta = "N", .help = "seed of all random numbers"                    \
+    }
+
 const pada_opt pada_recipe_options[] = {
-    INT("epochs", epochs, "250", 1, 1e6, "epochs to train"),
-    INT("batch-size", batch_size, "256", 1, 65536, "images per step"),
-    REAL("lr", lr, "0.05", 1e3, "learning rate of the first epoch"),
-    REAL("lr-min", lr_min, "0", 1e3, "learning rate that the schedule approaches"),
-    {.name = "lr-schedule",
-     .type = PADA_OPT_CHOICE,
-     .offset = offsetof(pada_recipe, lr_schedule),
-     .default_value = "cosine",
-     .choices = "cosine|linear|constant",
-     .help = "learning rates over the epochs"},
-    REAL("momentum", momentum, "0.9", 1, "momentum of the optimiser"),
-    REAL("weight-decay", weight_decay, "0.00025", 1e3, "weight decay, on every parameter"),
-    REAL("clip", clip, "5", 1e9, "largest norm of the whole gradient; 0: no clipping"),
-    FLAG("nesterov", nesterov, "false", "Nesterov's form of momentum"),
-    {.name = "opt-mode",
-     .type = PADA_OPT_CHOICE,
-     .offset = offsetof(pada_recipe, opt_mode),
-     .default_value = "dense",
-     .choices = "dense|skip",
-     .help =
-         "move every parameter sampled so far (as the official code), or only those of the step"},
-    FLAG("augment", augment, "true", "random crops and flips"),
-    {.name = "seed",
-     .type = PADA_OPT_U64,
-     .offset = offsetof(pada_recipe, seed),
-     .default_value = "0",
-     .meta = "N",
-     .help = "seed of all random numbers"},
+    COMMON_OPTIONS("250", "0.05", "0.00025", "5", "false"),
+    CHOICE("opt-mode", opt_mode, "dense", "dense|skip",
+           "move every parameter sampled so far (as the official code), or only those of the step"),
     FLAG("variance", variance, "false", "measure the variance of the gradients in every epoch"),
     INT("validate", validate, "1000", 0, 1e9,
         "test images tried after every epoch, each batch on a random path; 0: none"),
+    {.name = NULL},
+};
+
+const pada_opt pada_standalone_options[] = {
+    COMMON_OPTIONS("200", "0.1", "0.0005", "0", "true"),
     {.name = NULL},
 };
 

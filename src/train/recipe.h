@@ -1,6 +1,4 @@
-/* recipe.h - the numbers of a training run that do not belong to a strategy or a space.
- *
- * The defaults are those of the official PA&DA code on NAS-Bench-201. */
+/* recipe.h - the numbers of a training run that do not belong to a strategy or a space. */
 #ifndef PADA_TRAIN_RECIPE_H
 #define PADA_TRAIN_RECIPE_H
 
@@ -25,7 +23,11 @@ typedef struct pada_recipe {
     int64_t validate; /* test images that every epoch is tried on; 0: none */
 } pada_recipe;
 
+/* Of a supernet. The defaults are those of the official PA&DA code on NAS-Bench-201. */
 extern const pada_opt pada_recipe_options[];
+/* Of one network. The defaults are those that NAS-Bench-201 was made with; what only a supernet has
+ * stays zero. */
+extern const pada_opt pada_standalone_options[];
 
 /* The step of an epoch: learning rates change once per epoch. */
 pada_sgd pada_recipe_sgd(const pada_recipe *recipe, int epoch);

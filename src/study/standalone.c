@@ -1,0 +1,302 @@
+/* standalone.c - networks trained alone, each from fresh weights: a truth table. */
+#include "study/standalone.h"
+
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "space/path_index.h"
+#include "strategy/strategy_single.h"
+#include "study/standalone_results.h"
+#include "train/trainer.h"
+
+enum { NOT_DONE = -1 };
+
+typedef struct standalone {
+    const pada_standalone_desc *desc;
+    const pada_space *space;
+    pada_path_index *forms; /* canonical ones */
+    int *correct;           /* [forms, n_seeds] images of the test split, or NOT_DONE */
+    int n_done;
+    pada__results *results;
+    double start;                /* clock */
+    double macs_left, macs_done; /* of trainings, per image and epoch; done: by this call */
+} standalone;
+
+/* ---- what there is to do ---- */
+
+static int n_total(const standalone *s)
+{
+    return pada_path_index_count(s->forms) * s->desc->n_seeds;
+}
+
+static double macs_of(const standalone *s, int form)
+{
+    pada_cost cost;
+
+    s->space->ops->cost(s->space, pada_path_index_get(s->forms, form), &cost);
+    return (double)cost.macs;
+}
+
+static pada_status find_forms(standalone *s)
+{
+    pada_path form;
+    void *memory;
+
+    if (s->desc->n_paths > INT32_MAX / s->desc->n_seeds)
+        return PADA_FAIL(PADA_EINVAL, "%d networks with %d seeds are more than can be counted",
+                         s->desc->n_paths, s->desc->n_seeds);
+    PADA_TRY(pada_path_index_create(&s->forms, s->space, s->desc->n_paths));
+    for (int i = 0; i < s->desc->n_paths; i++) {
+        s->space->ops->canonical(s->space, &s->desc->paths[i], &form);
+        (void)pada_path_index_add(s->forms, &form);
+    }
+    PADA_TRY(pada_calloc(&memory, (size_t)n_total(s), sizeof *s->correct));
+    s->correct = memory;
+    for (int i = 0; i < n_total(s); i++)
+        s->correct[i] = NOT_DONE;
+    return PADA_OK;
+}
+
+/* Where the result of a training belongs, or NULL: the list or the seeds do not have it. */
+static int *place_of(const standalone *s, const pada_path *form, uint64_t seed)
+{
+    const int i = pada_path_index_find(s->forms, form);
+    const uint64_t k = seed - s->desc->recipe->seed;
+
+    if (i < 0 || k >= (uint64_t)s->desc->n_seeds) return NULL;
+    return &s->correct[i * s->desc->n_seeds + (int)k];
+}
+
+static void take_result(void *user, const pada__result *result)
+{
+    standalone *s = user;
+    int *place = place_of(s, &result->form, result->seed);
+
+    if (!place || result->images != pada_evaluator_n_images(s->desc->evaluator)) return;
+    if (*place == NOT_DONE) s->n_done++;
+    *place = result->correct;
+}
+
+static pada_status add_path(const standalone *s, pada_text *out, const char *name)
+{
+    pada_text_add(out, "%s/%s", s->desc->folder, name);
+    return out->status;
+}
+
+static pada_status open_results(standalone *s)
+{
+    pada_text path = {0};
+    pada_status st = add_path(s, &path, "results.csv");
+
+    if (st == PADA_OK) st = pada__results_open(&s->results, s->space, path.data, take_result, s);
+    pada_text_deinit(&path);
+    return st;
+}
+
+/* ---- one training ---- */
+
+/* Every training has a folder of its own, so that it never goes on from the checkpoint of another. */
+static pada_status training_folder(const standalone *s, const pada_path *form, uint64_t seed,
+                                   pada_text *out)
+{
+    const uint64_t hash = pada_hash(form->choice, (size_t)s->space->ops->n_slots, 0);
+
+    PADA_TRY(add_path(s, out, "training"));
+    pada_text_add(out, "/%016" PRIx64 "-%" PRIu64, hash, seed);
+    return out->status;
+}
+
+static void tell(void *context, const char *text)
+{
+    const standalone *s = context;
+
+    if (s->desc->note) s->desc->note(s->desc->user, text);
+}
+
+/* Time left, at least a little, since 0 means forever. */
+static double seconds_left(const standalone *s)
+{
+    const double left = s->desc->max_seconds - (pada_clock_seconds() - s->start);
+
+    if (s->desc->max_seconds == 0) return 0;
+    return left > 1e-6 ? left : 1e-6;
+}
+
+static pada_status train(const standalone *s, const char *arch, uint64_t seed, const char *folder)
+{
+    const pada_standalone_desc *desc = s->desc;
+    const pada_single_settings settings = {.arch = arch};
+    pada_recipe recipe = *desc->recipe;
+
+    recipe.seed = seed;
+    return pada_train(&(pada_train_desc){.engine = desc->engine,
+                                         .data = desc->data,
+                                         .recipe = &recipe,
+                                         .strategy = &pada_strategy_single,
+                                         .settings = &settings,
+                                         .run = folder,
+                                         .checkpoint_seconds = desc->checkpoint_seconds,
+                                         .max_seconds = seconds_left(s),
+                                         .stop = desc->stop,
+                                         .listener = {.context = (void *)s, .message = tell}});
+}
+
+/* Trains a form to its end, evaluates it and keeps the result. */
+static pada_status finish(standalone *s, int form, uint64_t seed)
+{
+    const pada_space_ops *ops = s->space->ops;
+    pada__result result = {.form = *pada_path_index_get(s->forms, form), .seed = seed};
+    pada_text arch = {0}, folder = {0};
+    pada_evaluation found;
+    pada_status st;
+
+    if ((st = ops->format(s->space, &result.form, ops->dialects[0], &arch)) != PADA_OK) goto out;
+    if ((st = training_folder(s, &result.form, seed, &folder)) != PADA_OK) goto out;
+    if ((st = train(s, arch.data, seed, folder.data)) != PADA_OK) goto out;
+    st = pada_evaluator_run(s->desc->evaluator, s->desc->engine, &result.form, NULL, &found);
+    if (st != PADA_OK) goto out;
+    result.correct = found.top1;
+    result.images = found.n_images;
+    if ((st = pada__results_append(s->results, &result)) != PADA_OK) goto out;
+    take_result(s, &result);
+    st = pada_remove_tree(folder.data);
+out:
+    pada_text_deinit(&arch);
+    pada_text_deinit(&folder);
+    return st;
+}
+
+/* ---- all of them ---- */
+
+static double percent(const standalone *s, int correct)
+{
+    return 100.0 * correct / pada_evaluator_n_images(s->desc->evaluator);
+}
+
+static bool must_stop(const standalone *s)
+{
+    const pada_standalone_desc *desc = s->desc;
+
+    if (desc->stop && *desc->stop) return true;
+    return desc->max_seconds > 0 && pada_clock_seconds() - s->start >= desc->max_seconds;
+}
+
+static void report(standalone *s, int form, uint64_t seed)
+{
+    const double seconds = pada_clock_seconds() - s->start, macs = macs_of(s, form);
+    const pada_path *path = pada_path_index_get(s->forms, form);
+
+    s->macs_left -= macs;
+    s->macs_done += macs;
+    if (!s->desc->progress) return;
+    s->desc->progress(s->desc->user, &(pada_standalone_progress){
+                                         .form = path,
+                                         .seed = seed,
+                                         .top1 = percent(s, *place_of(s, path, seed)),
+                                         .n_done = s->n_done,
+                                         .n_total = n_total(s),
+                                         .seconds_left = seconds * s->macs_left / s->macs_done});
+}
+
+/* All networks with the first seed, then all with the next: what is there after a while is a sample
+ * of everything. */
+static pada_status train_all(standalone *s)
+{
+    const pada_standalone_desc *desc = s->desc;
+    const int n_forms = pada_path_index_count(s->forms);
+
+    for (int i = 0; i < n_total(s); i++)
+        if (s->correct[i] == NOT_DONE) s->macs_left += macs_of(s, i / desc->n_seeds);
+    for (int k = 0; k < desc->n_seeds; k++)
+        for (int form = 0; form < n_forms; form++) {
+            const uint64_t seed = desc->recipe->seed + (uint64_t)k;
+            if (s->correct[form * desc->n_seeds + k] != NOT_DONE) continue;
+            if (s->macs_done > 0 && must_stop(s))
+                return PADA_FAIL(PADA_ESTOPPED,
+                                 "stopped after %d of %d trainings; the same command goes on",
+                                 s->n_done, n_total(s));
+            PADA_TRY(finish(s, form, seed));
+            report(s, form, seed);
+        }
+    return PADA_OK;
+}
+
+/* ---- the table ---- */
+
+static pada_status add_row(const standalone *s, const pada_path *path, pada_text *out)
+{
+    const pada_space_ops *ops = s->space->ops;
+    const int n = s->desc->n_seeds;
+    pada_path form;
+    double sum = 0;
+
+    ops->canonical(s->space, path, &form);
+    const int *correct = place_of(s, &form, s->desc->recipe->seed);
+    for (int k = 0; k < n; k++)
+        sum += correct[k];
+    PADA_TRY(ops->format(s->space, path, ops->dialects[0], out));
+    pada_text_add(out, ",%.6g", 100.0 * sum / n / pada_evaluator_n_images(s->desc->evaluator));
+    for (int k = 0; k < n && n > 1; k++)
+        pada_text_add(out, ",%.6g", percent(s, correct[k]));
+    pada_text_add(out, "\n");
+    return out->status;
+}
+
+static pada_status add_rows(const standalone *s, pada_text *out)
+{
+    const pada_standalone_desc *desc = s->desc;
+
+    pada_text_add(out, "arch,%s", desc->column);
+    for (int k = 0; k < desc->n_seeds && desc->n_seeds > 1; k++)
+        pada_text_add(out, ",%s_%" PRIu64, desc->column, desc->recipe->seed + (uint64_t)k);
+    pada_text_add(out, "\n");
+    for (int i = 0; i < desc->n_paths; i++)
+        PADA_TRY(add_row(s, &desc->paths[i], out));
+    return out->status;
+}
+
+static pada_status write_table(const standalone *s)
+{
+    pada_text path = {0}, table = {0};
+    pada_status st = add_path(s, &path, PADA_STANDALONE_TABLE);
+
+    if (st == PADA_OK) st = add_rows(s, &table);
+    if (st == PADA_OK) st = pada_file_replace(path.data, table.data, table.length);
+    pada_text_deinit(&path);
+    pada_text_deinit(&table);
+    return st;
+}
+
+/* Removes what is left of trainings; all of them are finished. */
+static pada_status remove_trainings(const standalone *s)
+{
+    pada_text path = {0};
+    pada_status st = add_path(s, &path, "training");
+
+    if (st == PADA_OK) st = pada_remove_tree(path.data);
+    pada_text_deinit(&path);
+    return st;
+}
+
+pada_status pada_standalone_run(const pada_standalone_desc *desc)
+{
+    standalone s = {
+        .desc = desc, .space = pada_engine_space(desc->engine), .start = pada_clock_seconds()};
+    pada_status st;
+
+    PADA_ASSERT(desc->n_seeds >= 1 && desc->n_paths >= 1);
+    if ((st = find_forms(&s)) != PADA_OK) goto out;
+    if ((st = open_results(&s)) != PADA_OK) goto out;
+    if ((st = train_all(&s)) != PADA_OK) goto out;
+    if ((st = write_table(&s)) != PADA_OK) goto out;
+    st = remove_trainings(&s);
+out:
+    pada__results_close(s.results);
+    pada_free(s.correct);
+    pada_path_index_destroy(s.forms);
+    return st;
+}

@@ -1,0 +1,31 @@
+/* standalone_results.h - the accuracies of finished trainings, in a file that only grows.
+ *
+ *   arch,seed,correct,images
+ *   |nor_conv_3x3~0|+...,0,712,1000          one training, by canonical form and seed
+ *
+ * A line is on the disk before append returns. What a killed process left of its last line, and
+ * everything from the first damaged line on, is cut off when the file is opened again. Private to
+ * standalone.c. */
+#ifndef PADA_STUDY_STANDALONE_RESULTS_H
+#define PADA_STUDY_STANDALONE_RESULTS_H
+
+#include "base/status.h"
+#include "space/space.h"
+
+typedef struct pada__results pada__results;
+
+typedef struct pada__result {
+    pada_path form;
+    uint64_t seed;
+    int correct, images;
+} pada__result;
+
+/* Opens the file for appending and makes it if it is not there; `take` is called for every result in
+ * it, in the order in which they were appended. A file that starts with another line is PADA_EDATA.
+ */
+pada_status pada__results_open(pada__results **out, const pada_space *space, const char *path,
+                               void (*take)(void *user, const pada__result *result), void *user);
+pada_status pada__results_append(pada__results *results, const pada__result *result);
+void pada__results_close(pada__results *results); /* NULL is fine */
+
+#endif
