@@ -42,6 +42,19 @@ static inline double relative_error(const double *a, const double *b, int64_t n)
     return size > 0 ? apart / size : INFINITY;
 }
 
+/* ||a - b|| / ||b||, for numbers of which single ones may be far off; 0 when both are zero. */
+static inline double relative_distance(const double *a, const double *b, int64_t n)
+{
+    double apart = 0, size = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        apart += (a[i] - b[i]) * (a[i] - b[i]);
+        size += b[i] * b[i];
+    }
+    if (apart == 0) return 0;
+    return size > 0 ? sqrt(apart / size) : INFINITY;
+}
+
 /* n numbers with mean 0 and deviation 1, rounded to float. */
 static inline void random_normal(double *to, int64_t n, uint64_t seed)
 {

@@ -72,7 +72,8 @@ typedef struct pada_instr {
     bool no_grad_in; /* CONV_BWD: x needs no gradient */
     /* CONV_BWD: the node whose gradient is read; v itself, or the combine that v feeds */
     pada_value dy;
-    /* CONV_BWD: the term of dy through which v feeds it, with coef; -1: the gradient as it is */
+    /* CONV_BWD: the term of dy through which v feeds it, with coef; -1: the gradient as it is.
+     * COMBINE_BWD: the one term it is for; -1: all */
     int term;
     /* offset of per-image sums, in a part of the work buffer that every stage reuses */
     int64_t partial;
@@ -135,14 +136,26 @@ typedef struct pada_sgd_step {
     double grad_scale; /* from clipping; 1 when not clipped */
 } pada_sgd_step;
 
+/* For clip_sgd: `step.grad_scale` is not used, `clip` is the largest norm or 0. */
+typedef struct pada_clip_step {
+    pada_sgd_step step;
+    double clip;
+    const pada_range *active, *moved;
+    int n_active, n_moved;
+} pada_clip_step;
+
 /* a backend that was opened; each backend defines its own */
 typedef struct pada_device pada_device;
 
 typedef struct pada_backend {
     const char *name;
     const char *summary;
-    pada_dtype dtype; /* of activations, parameters, gradients */
-    bool plans_only;  /* computes nothing: results mean nothing */
+    pada_dtype dtype; /* of parameters, their gradients, results; and of activations */
+    bool half;        /* activations and their gradients are bfloat16, but for single pixels */
+    /* Contributions to a gradient are to stand together in the stage where it is complete, one
+     * COMBINE_BWD per term: plan.c. */
+    bool gather;
+    bool plans_only; /* computes nothing: results mean nothing */
 
     /* Whether this machine has what the backend runs on, at little cost; NULL: it always has. */
     bool (*present)(void);
@@ -195,6 +208,11 @@ typedef struct pada_backend {
                         double *sums);
     void (*sgd)(pada_device *device, void *w, const void *g, void *v, const pada_range *ranges,
                 int n, const pada_sgd_step *step);
+    /* A whole step without the host. record[0] becomes the norm of the active ranges of g, record[1] the
+     * clip factor, record[2 + k] the norm of active range k; the ranges `moved` get the step with that
+     * factor for grad_scale, unless the norm is not finite. NULL: the backend has none. */
+    void (*clip_sgd)(pada_device *device, void *w, const void *g, void *v,
+                     const pada_clip_step *step, void *record);
     void (*copy)(pada_device *device, void *to, const void *from, const pada_range *ranges, int n);
     void (*axpy)(pada_device *device, void *y, double a, const void *x, const pada_range *ranges,
                  int n);

@@ -140,6 +140,7 @@ void pada_engine_destroy(pada_engine *e)
                            e->results.rank,  e->held[0],        e->held[1]};
         for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
             e->backend->release(e->device, buffers[i]);
+        pada__log_free(e);
     }
     pada_plan_destroy(e->plan);
     pada_graph_destroy(e->graph);
@@ -150,7 +151,6 @@ void pada_engine_destroy(pada_engine *e)
     pada_free(e->moved);
     pada_free(e->sums);
     pada_free(e->staging);
-    pada__log_free(e);
     pada__variance_free(e);
     if (e->device) e->backend->close(e->device);
     pada_free(e);
@@ -271,7 +271,7 @@ pada_status pada_engine_forward(pada_engine *e, const pada_path *path, const pad
         .labels = batch->labels,
         .weights = batch->weights,
         .grad_scale = batch->grad_scale != 0 ? batch->grad_scale : 1,
-        .results = e->results,
+        .results = mode == PADA_TRAIN ? pada__log_results(e, batch->n) : e->results,
     };
     e->last_mode = mode;
     e->last_n = batch->n;
@@ -314,11 +314,18 @@ pada_status pada_engine_step(pada_engine *e, const pada_sgd *sgd, pada_step_stat
     const int n_active = list_ranges(e, false, e->active);
     const int n_moved = list_ranges(e, sgd->mode == PADA_SGD_DENSE, e->moved);
 
+    const pada_sgd_buffers buffers = {e->weights, e->grads, e->velocity};
+    const pada_sgd_ranges ranges = {e->active, e->moved, n_active, n_moved, e->sums};
+    void *record = pada__log_record(e);
+
     pada__variance_add(e, n_active);
-    PADA_TRY(pada_sgd_run(sgd, e->backend, e->device,
-                          &(pada_sgd_buffers){e->weights, e->grads, e->velocity},
-                          &(pada_sgd_ranges){e->active, e->moved, n_active, n_moved, e->sums},
-                          &stats->grad_norm, &stats->clip_factor));
+    if (record) {
+        pada_sgd_queue(sgd, e->backend, e->device, &buffers, &ranges, record);
+        *stats = (pada_step_stats){NAN, NAN};
+    } else {
+        PADA_TRY(pada_sgd_run(sgd, e->backend, e->device, &buffers, &ranges, &stats->grad_norm,
+                              &stats->clip_factor));
+    }
     pada__log_step(e, stats);
     return PADA_OK;
 }
@@ -342,12 +349,12 @@ pada_status pada_engine_finish(pada_engine *e)
 
 void pada_engine_losses(const pada_engine *e, double *losses)
 {
-    e->backend->read(e->device, e->results.loss, (pada_range){0, e->last_n}, losses);
+    e->backend->read(e->device, e->bindings.results.loss, (pada_range){0, e->last_n}, losses);
 }
 
 void pada_engine_norms(const pada_engine *e, double *norms)
 {
-    e->backend->read(e->device, e->results.norm, (pada_range){0, e->last_n}, norms);
+    e->backend->read(e->device, e->bindings.results.norm, (pada_range){0, e->last_n}, norms);
 }
 
 pada_status pada_engine_results(const pada_engine *e, pada_results_view *view)
@@ -360,7 +367,7 @@ pada_status pada_engine_results(const pada_engine *e, pada_results_view *view)
     pada_engine_losses(e, e->staging);
     for (int i = 0; i < e->last_n; i++)
         sum += e->staging[i];
-    e->backend->read_i32(e->device, e->results.rank, all, ranks);
+    e->backend->read_i32(e->device, e->bindings.results.rank, all, ranks);
     PADA_TRY(pada_backend_finish(e->backend, e->device));
     for (int i = 0; i < e->last_n; i++) {
         view->top1 += ranks[i] < 1;

@@ -41,6 +41,7 @@ typedef struct pada_results_view {
     int top1, top5;
 } pada_results_view;
 
+/* NaN where a log was begun and the backend has clip_sgd: the numbers are in the log then. */
 typedef struct pada_step_stats {
     double grad_norm;   /* before clipping */
     double clip_factor; /* 1: not clipped */
@@ -83,7 +84,8 @@ pada_status pada_engine_forward(pada_engine *e, const pada_path *path, const pad
  * to the gradients. */
 void pada_engine_backward(pada_engine *e);
 void pada_engine_zero_grad(pada_engine *e);
-/* One SGD step over what backward has collected since zero_grad. */
+/* One SGD step over what backward has collected since zero_grad. A gradient that is not finite changes
+ * nothing and is PADA_ENUMERIC, here or (see pada_step_stats) in pada_engine_log_read. */
 pada_status pada_engine_step(pada_engine *e, const pada_sgd *sgd, pada_step_stats *stats);
 
 /* Waits for everything above, which a device does behind the caller's back. A failure on the device
@@ -122,7 +124,9 @@ typedef struct pada_log {
 /* Empties the log and makes room for so many steps and images; more are an assert. Without a call
  * nothing is logged. */
 pada_status pada_engine_log_begin(pada_engine *e, int n_steps, int n_images);
-void pada_engine_log_read(const pada_engine *e, pada_log *log); /* borrowed until the next step */
+/* Borrowed until the next step. On a backend that has clip_sgd this is where the host learns what
+ * happened: a gradient in it that was not finite is PADA_ENUMERIC. */
+pada_status pada_engine_log_read(pada_engine *e, pada_log *log);
 
 /* ---- the variance of gradients ----
  *

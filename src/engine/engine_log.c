@@ -10,6 +10,8 @@ static int n_sites(const pada_engine *e)
     return e->space.ops->n_sites(&e->space);
 }
 
+/* ---- room ---- */
+
 void pada__log_free(pada_engine *e)
 {
     engine_log *log = &e->log;
@@ -21,7 +23,36 @@ void pada__log_free(pada_engine *e)
     pada_free(log->grad_norms);
     pada_free(log->clip_factors);
     pada_free(log->site_norms);
+    pada_free(log->active);
+    void *buffers[] = {log->results.loss, log->results.norm, log->results.rank, log->records};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        if (buffers[i]) e->backend->release(e->device, buffers[i]);
+    if (e->bindings.results.loss != e->results.loss) { /* what the last pass left is gone */
+        e->bindings.results = e->results;
+        e->last_n = 0;
+    }
     *log = (engine_log){0};
+}
+
+static int64_t record_size(const pada_engine *e)
+{
+    return 2 + e->n_groups;
+}
+
+static pada_status make_device_room(pada_engine *e, int64_t n_steps, int64_t n_images)
+{
+    const int64_t size = pada_dtype_bytes(e->backend->dtype);
+    engine_log *log = &e->log;
+    void *memory;
+
+    PADA_TRY(e->backend->alloc(e->device, &log->results.loss, n_images * size));
+    PADA_TRY(e->backend->alloc(e->device, &log->results.norm, n_images * size));
+    PADA_TRY(e->backend->alloc(e->device, &memory, n_images * (int64_t)sizeof(int32_t)));
+    log->results.rank = memory;
+    if (!e->backend->clip_sgd) return PADA_OK;
+    PADA_TRY(pada_calloc(&memory, (size_t)n_steps, (size_t)e->n_groups * sizeof *log->active));
+    log->active = memory;
+    return e->backend->alloc(e->device, &log->records, n_steps * record_size(e) * size);
 }
 
 static pada_status make_room(pada_engine *e, int n_steps, int n_images)
@@ -44,6 +75,7 @@ static pada_status make_room(pada_engine *e, int n_steps, int n_images)
     log->clip_factors = memory;
     PADA_TRY(pada_calloc(&memory, steps, sites * sizeof *log->site_norms));
     log->site_norms = memory;
+    PADA_TRY(make_device_room(e, n_steps, n_images));
     log->cap_steps = n_steps;
     log->cap_images = n_images;
     return PADA_OK;
@@ -54,7 +86,7 @@ pada_status pada_engine_log_begin(pada_engine *e, int n_steps, int n_images)
     engine_log *log = &e->log;
 
     PADA_ASSERT(n_steps > 0 && n_images > 0);
-    log->n_steps = log->n_images = 0;
+    log->n_steps = log->n_images = log->n_read_steps = log->n_read_images = 0;
     if (n_steps <= log->cap_steps && n_images <= log->cap_images) return PADA_OK;
     pada__log_free(e);
     const pada_status st = make_room(e, n_steps, n_images);
@@ -62,43 +94,128 @@ pada_status pada_engine_log_begin(pada_engine *e, int n_steps, int n_images)
     return st;
 }
 
+/* ---- writing ---- */
+
+pada_results pada__log_results(const pada_engine *e, int n)
+{
+    const int64_t size = pada_dtype_bytes(e->backend->dtype), at = e->log.n_images;
+    const pada_results *r = &e->log.results;
+
+    if (e->log.cap_images == 0) return e->results;
+    PADA_ASSERT(at + n <= e->log.cap_images);
+    return (pada_results){(char *)r->loss + at * size, (char *)r->norm + at * size, r->rank + at};
+}
+
 void pada__log_pass(pada_engine *e)
 {
-    engine_log *log = &e->log;
+    if (e->log.cap_images > 0) e->log.n_images += e->last_n;
+}
 
-    if (log->cap_images == 0) return;
-    PADA_ASSERT(log->n_images + e->last_n <= log->cap_images);
-    pada_engine_losses(e, log->losses + log->n_images);
-    pada_engine_norms(e, log->norms + log->n_images);
-    e->backend->read_i32(e->device, e->results.rank, (pada_range){0, e->last_n},
-                         log->ranks + log->n_images);
-    log->n_images += e->last_n;
+void *pada__log_record(const pada_engine *e)
+{
+    const int64_t size = pada_dtype_bytes(e->backend->dtype);
+
+    if (!e->log.records) return NULL;
+    PADA_ASSERT(e->log.n_steps < e->log.cap_steps);
+    return (char *)e->log.records + e->log.n_steps * record_size(e) * size;
+}
+
+/* Writes the norms of the active groups, in their order, to the sites of a step. */
+static void set_site_norms(pada_engine *e, int step, const bool *active, const double *norms)
+{
+    double *to = e->log.site_norms + (size_t)step * (size_t)n_sites(e);
+
+    memset(to, 0, (size_t)n_sites(e) * sizeof *to);
+    for (int i = 0, k = 0; i < e->n_groups; i++) {
+        if (!active[i]) continue;
+        if (e->groups[i].site != PADA_SHARED) to[e->groups[i].site] = norms[k];
+        k++;
+    }
 }
 
 void pada__log_step(pada_engine *e, const pada_step_stats *stats)
 {
     engine_log *log = &e->log;
-    int k = 0;
 
     if (log->cap_steps == 0) return;
     PADA_ASSERT(log->n_steps < log->cap_steps);
-    double *norms = log->site_norms + (size_t)log->n_steps * (size_t)n_sites(e);
+    const int step = log->n_steps++;
+    log->paths[step] = e->last_path;
+    if (log->records) {
+        for (int i = 0; i < e->n_groups; i++)
+            log->active[(size_t)step * (size_t)e->n_groups + (size_t)i] = e->groups[i].active;
+        return;
+    }
+    double *norms = log->site_norms + (size_t)step * (size_t)n_sites(e);
     memset(norms, 0, (size_t)n_sites(e) * sizeof *norms);
-    for (int i = 0; i < e->n_groups; i++) {
-        const param_group *g = &e->groups[i];
-        if (!g->active) continue;
-        if (g->site != PADA_SHARED) norms[g->site] = sqrt(e->sums[k]);
+    for (int i = 0, k = 0; i < e->n_groups; i++) {
+        if (!e->groups[i].active) continue;
+        if (e->groups[i].site != PADA_SHARED) norms[e->groups[i].site] = sqrt(e->sums[k]);
         k++;
     }
-    log->paths[log->n_steps] = e->last_path;
-    log->grad_norms[log->n_steps] = stats->grad_norm;
-    log->clip_factors[log->n_steps] = stats->clip_factor;
-    log->n_steps++;
+    log->grad_norms[step] = stats->grad_norm;
+    log->clip_factors[step] = stats->clip_factor;
+    log->n_read_steps = log->n_steps;
 }
 
-void pada_engine_log_read(const pada_engine *e, pada_log *out)
+/* ---- reading ---- */
+
+static void fetch_images(pada_engine *e)
+{
+    engine_log *log = &e->log;
+    const pada_range range = {log->n_read_images, log->n_images - log->n_read_images};
+
+    if (range.count == 0) return;
+    e->backend->read(e->device, log->results.loss, range, log->losses + range.first);
+    e->backend->read(e->device, log->results.norm, range, log->norms + range.first);
+    e->backend->read_i32(e->device, log->results.rank, range, log->ranks + range.first);
+    log->n_read_images = log->n_images;
+}
+
+static pada_status fetch_steps(pada_engine *e)
+{
+    engine_log *log = &e->log;
+    const int64_t size = record_size(e), n = log->n_steps - log->n_read_steps;
+    void *memory;
+
+    if (n == 0) return PADA_OK;
+    PADA_TRY(pada_calloc(&memory, (size_t)(n * size), sizeof(double)));
+    double *records = memory;
+    e->backend->read(e->device, log->records, (pada_range){log->n_read_steps * size, n * size},
+                     records);
+    for (int64_t k = 0; k < n; k++) {
+        const int step = log->n_read_steps + (int)k;
+        log->grad_norms[step] = records[k * size];
+        log->clip_factors[step] = records[k * size + 1];
+        set_site_norms(e, step, log->active + (size_t)step * (size_t)e->n_groups,
+                       records + k * size + 2);
+    }
+    log->n_read_steps = log->n_steps;
+    pada_free(records);
+    return PADA_OK;
+}
+
+pada_status pada__log_fetch(pada_engine *e)
 {
     const engine_log *log = &e->log;
+    const int first = log->n_read_steps;
+
+    if (log->cap_steps == 0) return PADA_OK;
+    fetch_images(e);
+    PADA_TRY(fetch_steps(e));
+    if (first < log->n_steps)
+        PADA_TRY(pada_backend_finish(e->backend, e->device)); /* the real reason, if any */
+    for (int i = 0; i < log->n_steps; i++) /* again and again, until the log is emptied */
+        if (!isfinite(log->grad_norms[i]))
+            return PADA_FAIL(PADA_ENUMERIC, "gradient norm is %g in step %d of the log",
+                             log->grad_norms[i], i);
+    return PADA_OK;
+}
+
+pada_status pada_engine_log_read(pada_engine *e, pada_log *out)
+{
+    const engine_log *log = &e->log;
+    const pada_status st = pada__log_fetch(e);
 
     *out = (pada_log){.n_images = log->n_images,
                       .n_steps = log->n_steps,
@@ -110,4 +227,5 @@ void pada_engine_log_read(const pada_engine *e, pada_log *out)
                       .grad_norms = log->grad_norms,
                       .clip_factors = log->clip_factors,
                       .site_norms = log->site_norms};
+    return st;
 }

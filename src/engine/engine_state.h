@@ -15,9 +15,15 @@ typedef struct param_group {
     bool saved;       /* `sampled` at the time of the snapshot */
 } param_group;
 
-/* The log of an epoch: pada_log with its room. */
+/* The log of an epoch: pada_log with its room. Passes and, where the backend has clip_sgd, steps leave
+ * their numbers in memory of the backend; those behind the first n_read_images and n_read_steps have not
+ * been brought here yet. */
 typedef struct engine_log {
     int n_images, n_steps, cap_images, cap_steps;
+    int n_read_images, n_read_steps;
+    pada_results results;   /* [cap_images] */
+    void *records;          /* [cap_steps, 2 + n_groups] as clip_sgd writes them, or NULL */
+    bool *active;           /* [cap_steps, n_groups] whose norms a record holds */
     double *losses, *norms; /* [cap_images] */
     int32_t *ranks;
     pada_path *paths; /* [cap_steps] */
@@ -64,10 +70,15 @@ struct pada_engine {
     engine_variance variance;
 };
 
-/* engine_log.c: called after every training pass, and after every step with the squared norms of
- * the active groups in e->sums. */
+/* engine_log.c: where the next training pass of n images leaves its results, and the next step its
+ * norms (NULL: it has to bring them along); called after every training pass, and after every step, where
+ * there is no record with the squared norms of the active groups in e->sums. */
+pada_results pada__log_results(const pada_engine *e, int n);
+void *pada__log_record(const pada_engine *e);
 void pada__log_pass(pada_engine *e);
 void pada__log_step(pada_engine *e, const pada_step_stats *stats);
+/* Brings everything here. A failure of the device, or a gradient that was not finite, is reported. */
+pada_status pada__log_fetch(pada_engine *e);
 void pada__log_free(pada_engine *e);
 
 /* engine_variance.c: called before every step; n_active ranges are in e->active. */

@@ -50,9 +50,14 @@ static void visit_sampled(pada_engine *e, pada_state *s, uint8_t *flags)
 static void visit_log(pada_engine *e, pada_state *s)
 {
     engine_log *log = &e->log;
+    const pada_status fetched = pada_state_loading(s) ? PADA_OK : pada__log_fetch(e);
     int32_t counts[2] = {log->n_steps, log->n_images};
     const int64_t n_sites = e->space.ops->n_sites(&e->space);
 
+    if (fetched != PADA_OK) {
+        pada_state_reject(s, fetched);
+        return;
+    }
     pada_state_array(s, "log/counts", PADA_STATE_I32, counts, 2);
     if (counts[0] < 0 || counts[0] > log->cap_steps || counts[1] < 0 ||
         counts[1] > log->cap_images) {
@@ -61,8 +66,8 @@ static void visit_log(pada_engine *e, pada_state *s)
                                     counts[0], counts[1], log->cap_steps, log->cap_images));
         return;
     }
-    log->n_steps = counts[0];
-    log->n_images = counts[1];
+    log->n_steps = log->n_read_steps = counts[0];
+    log->n_images = log->n_read_images = counts[1];
     pada_state_array(s, "log/losses", PADA_STATE_F64, log->losses, log->n_images);
     pada_state_array(s, "log/norms", PADA_STATE_F64, log->norms, log->n_images);
     pada_state_array(s, "log/ranks", PADA_STATE_I32, log->ranks, log->n_images);

@@ -5,7 +5,10 @@
  *       of the same image, one stage after a reduction over the batch that it reads;
  *   P2  inside a stage instructions stand in an order in which every image can run them one after the other;
  *   P3  the first contribution to a gradient stores, later ones add;
- *   P4  tensors whose places overlap are never alive at the same time. */
+ *   P4  tensors whose places overlap are never alive at the same time.
+ *
+ * For a backend that gathers, P1 has an exception: a contribution to a gradient stands in the stage where that gradient
+ * becomes complete, next to the other contributions, so that one kernel can make all of them. */
 #include "graph/plan.h"
 
 #include <string.h>
@@ -31,6 +34,9 @@ struct pada_plan {
     int *order;         /* [instr] */
     int *stage_of;      /* [instr] after sorting */
     int *starts, *ends; /* [time] list heads */
+    /* What reads each value: a list per node of terms t and, as n_terms + v, of other nodes v. */
+    int *uses, *next_use;
+    int *owner; /* [term] the combine it belongs to */
     pada_instr *unsorted;
     span *spans; /* [2 * node]: values, then gradients */
     hole *holes;
@@ -42,8 +48,8 @@ pada_status pada_plan_create(pada_plan **out, int cap_nodes, int cap_terms)
     pada_plan *p;
     void *mem;
     pada_status st;
-    /* Per node: one forward and at most three backward instructions. */
-    const int cap_instrs = 4 * cap_nodes;
+    /* Per node: one forward and at most three backward instructions; or one per term. */
+    const int cap_instrs = 4 * cap_nodes + cap_terms;
 
     *out = NULL;
     PADA_TRY(pada_calloc(&mem, 1, sizeof *p));
@@ -66,6 +72,9 @@ pada_status pada_plan_create(pada_plan **out, int cap_nodes, int cap_terms)
         {(void **)&p->stage_of, cap_instrs, sizeof(int)},
         {(void **)&p->starts, cap_instrs, sizeof(int)},
         {(void **)&p->ends, cap_instrs, sizeof(int)},
+        {(void **)&p->uses, cap_nodes, sizeof(int)},
+        {(void **)&p->next_use, cap_nodes + cap_terms, sizeof(int)},
+        {(void **)&p->owner, cap_terms, sizeof(int)},
         {(void **)&p->unsorted, cap_instrs, sizeof(pada_instr)},
         {(void **)&p->spans, 2 * cap_nodes, sizeof(span)},
         {(void **)&p->holes, 2 * cap_nodes + 2, sizeof(hole)},
@@ -95,6 +104,9 @@ void pada_plan_destroy(pada_plan *p)
     pada_free(p->stage_of);
     pada_free(p->starts);
     pada_free(p->ends);
+    pada_free(p->uses);
+    pada_free(p->next_use);
+    pada_free(p->owner);
     pada_free(p->unsorted);
     pada_free(p->spans);
     pada_free(p->holes);
@@ -183,19 +195,36 @@ static void find_readers(pada_plan *p)
     }
 }
 
-/* Emits the backward instructions of node v, whose gradient is complete in stage ready[v]. */
-static void emit_backward(pada_plan *p, int v)
+/* The gradients of the operands of v are complete in this stage or later; ready[v] is final. */
+static void spread_ready(pada_plan *p, int v)
 {
     pada_program *q = &p->program;
     const pada_node *node = &q->nodes[v];
     const int s = p->ready[v];
+
+    if (node->op == PADA_OP_COMBINE) {
+        for (int i = 0; i < node->n_terms; i++) {
+            const int t = node->first_term + i, x = q->terms[t].x;
+            const int norm = q->terms[t].kind == PADA_TERM_BATCHNORM;
+            q->term_plans[t] = (pada_term_plan){.coef = -1};
+            q->term_plans[t].lazy = q->nodes[x].op == PADA_OP_CONV && p->reader[x] == v;
+            p->ready[x] = max(p->ready[x], s + norm);
+        }
+    } else if (node->op != PADA_OP_LOSS && node->op != PADA_OP_INPUT && node->x != PADA_ZERO) {
+        p->ready[node->x] = max(p->ready[node->x], s);
+    }
+}
+
+/* The instruction that takes the gradient of v, which is no combine, on to its operand. */
+static void emit_operand(pada_plan *p, int stage, int v)
+{
+    const pada_program *q = &p->program;
+    const pada_node *node = &q->nodes[v];
     pada_instr instr = {.v = v, .dy = v, .term = -1};
 
     if (node->op == PADA_OP_LINEAR || node->op == PADA_OP_GAP) {
         instr.code = node->op == PADA_OP_LINEAR ? PADA_CODE_LINEAR_BWD : PADA_CODE_GAP_BWD;
-        emit(p, s, instr);
-        if (node->x != PADA_ZERO) p->ready[node->x] = max(p->ready[node->x], s);
-    } else if (node->op == PADA_OP_CONV) {
+    } else {
         const int combine = p->reader[v];
         instr.code = PADA_CODE_CONV_BWD;
         instr.no_grad_in = q->nodes[node->x].op == PADA_OP_INPUT;
@@ -206,27 +235,80 @@ static void emit_backward(pada_plan *p, int v)
                 if (q->terms[t].x == v && q->terms[t].kind == PADA_TERM_BATCHNORM) instr.term = t;
             }
         }
-        emit(p, s, instr);
-        if (!instr.no_grad_in) p->ready[node->x] = max(p->ready[node->x], s);
-    } else if (node->op == PADA_OP_COMBINE) {
-        int now = 0, later = 0;
-        for (int i = 0; i < node->n_terms; i++) {
-            const int t = node->first_term + i, x = q->terms[t].x;
-            const int norm = q->terms[t].kind == PADA_TERM_BATCHNORM;
-            q->term_plans[t] = (pada_term_plan){.coef = -1};
-            q->term_plans[t].lazy = q->nodes[x].op == PADA_OP_CONV && p->reader[x] == v;
-            p->ready[x] = max(p->ready[x], s + norm);
-            if (!q->term_plans[t].lazy) norm ? later++ : now++;
-        }
-        if (has_norm(q, node)) {
-            instr.code = PADA_CODE_NORM_SUMS;
-            emit(p, s, instr);
-        }
-        instr.code = PADA_CODE_COMBINE_BWD;
-        if (now) emit(p, s, instr);
-        instr.norms = true;
-        if (later) emit(p, s + 1, instr);
     }
+    emit(p, stage, instr);
+}
+
+static bool has_operand_instr(const pada_node *node)
+{
+    return node->op == PADA_OP_LINEAR || node->op == PADA_OP_GAP || node->op == PADA_OP_CONV;
+}
+
+/* Emits the backward instructions of node v, whose gradient is complete in stage ready[v]. */
+static void emit_backward(pada_plan *p, int v)
+{
+    const pada_program *q = &p->program;
+    const pada_node *node = &q->nodes[v];
+    const int s = p->ready[v];
+    pada_instr instr = {.code = PADA_CODE_NORM_SUMS, .v = v, .dy = v, .term = -1};
+    int now = 0, later = 0;
+
+    if (has_operand_instr(node)) emit_operand(p, s, v);
+    if (node->op != PADA_OP_COMBINE) return;
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
+        if (!q->term_plans[t].lazy) q->terms[t].kind == PADA_TERM_BATCHNORM ? later++ : now++;
+    if (has_norm(q, node)) emit(p, s, instr);
+    instr.code = PADA_CODE_COMBINE_BWD;
+    if (now) emit(p, s, instr);
+    instr.norms = true;
+    if (later) emit(p, s + 1, instr);
+}
+
+/* Lists what reads each value, for gather_backward. */
+static void list_uses(pada_plan *p)
+{
+    const pada_program *q = &p->program;
+
+    for (int v = 0; v < q->n_nodes; v++)
+        p->uses[v] = -1;
+    for (int v = 0; v < q->n_nodes; v++) {
+        const pada_node *node = &q->nodes[v];
+        if (has_operand_instr(node) && node->x != PADA_ZERO) {
+            p->next_use[q->n_terms + v] = p->uses[node->x];
+            p->uses[node->x] = q->n_terms + v;
+        }
+        for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
+            p->owner[t] = v;
+            p->next_use[t] = p->uses[q->terms[t].x];
+            p->uses[q->terms[t].x] = t;
+        }
+    }
+}
+
+/* Emits all contributions to the gradient of x in the stage where it becomes complete, and then
+ * what needs it as a whole. */
+static void gather_backward(pada_plan *p, int x)
+{
+    const pada_program *q = &p->program;
+    const pada_node *node = &q->nodes[x];
+    const int s = p->ready[x];
+
+    for (int use = p->uses[x]; use >= 0; use = p->next_use[use])
+        if (use >= q->n_terms) {
+            const int v =
+                use - q->n_terms; /* without a gradient of x there is nothing to wait for */
+            emit_operand(p, node->op == PADA_OP_INPUT ? p->ready[v] : s, v);
+        } else if (!q->term_plans[use].lazy && node->op != PADA_OP_INPUT) {
+            emit(p, s,
+                 (pada_instr){.code = PADA_CODE_COMBINE_BWD,
+                              .v = p->owner[use],
+                              .dy = p->owner[use],
+                              .term = use,
+                              .norms = q->terms[use].kind == PADA_TERM_BATCHNORM});
+        }
+    if (node->op == PADA_OP_LINEAR && node->x == PADA_ZERO) emit_operand(p, s, x);
+    if (node->op == PADA_OP_COMBINE && has_norm(q, node))
+        emit(p, s, (pada_instr){.code = PADA_CODE_NORM_SUMS, .v = x, .dy = x, .term = -1});
 }
 
 static void sort_into_stages(pada_plan *p)
@@ -314,6 +396,7 @@ static void touch_all(pada_plan *p, int i, bool train)
             const int t = node->first_term + k;
             const bool norm = q->terms[t].kind == PADA_TERM_BATCHNORM;
             if (q->term_plans[t].lazy || norm != instr->norms) continue;
+            if (instr->term >= 0 && instr->term != t) continue;
             if (norm) touch(&values[q->terms[t].x], i);
             q->term_plans[t].accumulate = contribute(p, q->terms[t].x, i);
         }
@@ -486,7 +569,10 @@ void pada_plan_build(pada_plan *p, const pada_graph *graph, const pada_backend *
         for (int v = 0; v < q->n_nodes; v++)
             p->ready[v] = q->n_forward;
         for (int v = q->n_nodes - 1; v >= 0; v--)
-            emit_backward(p, v);
+            spread_ready(p, v);
+        if (backend->gather) list_uses(p);
+        for (int v = q->n_nodes - 1; v >= 0; v--)
+            backend->gather ? gather_backward(p, v) : emit_backward(p, v);
     }
     sort_into_stages(p);
     place_tensors(p, backend, device, train);

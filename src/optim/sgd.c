@@ -25,3 +25,18 @@ pada_status pada_sgd_run(const pada_sgd *sgd, const pada_backend *backend, pada_
                  ranges->n_moved, &step);
     return PADA_OK;
 }
+
+void pada_sgd_queue(const pada_sgd *sgd, const pada_backend *backend, pada_device *device,
+                    const pada_sgd_buffers *buffers, const pada_sgd_ranges *ranges, void *record)
+{
+    const pada_clip_step step = {
+        .step = {sgd->lr, sgd->momentum, sgd->weight_decay, sgd->nesterov, 1},
+        .clip = sgd->clip,
+        .active = ranges->active,
+        .moved = ranges->moved,
+        .n_active = ranges->n_active,
+        .n_moved = ranges->n_moved,
+    };
+
+    backend->clip_sgd(device, buffers->weights, buffers->grads, buffers->velocity, &step, record);
+}

@@ -41,6 +41,12 @@ pada_status pada_sgd_run(const pada_sgd *sgd, const pada_backend *backend, pada_
                          const pada_sgd_buffers *buffers, const pada_sgd_ranges *ranges,
                          double *norm, double *clip_factor);
 
+/* The same on a backend that has clip_sgd, without waiting for it: norm, clip factor and the norms of the
+ * active ranges go to `record`, memory of the backend with room for 2 + n_active. A gradient that is not
+ * finite changes nothing. */
+void pada_sgd_queue(const pada_sgd *sgd, const pada_backend *backend, pada_device *device,
+                    const pada_sgd_buffers *buffers, const pada_sgd_ranges *ranges, void *record);
+
 #ifdef __cplusplus
 }
 #endif

@@ -138,13 +138,13 @@ static void update(pada_path_importance *pi, const pada_epoch *epoch)
         mix(pi, slot, pi->settings.scope == SHARED ? 0 : slot, tau);
 }
 
-void pada_path_importance_after_step(pada_path_importance *pi, const pada_engine *e,
+void pada_path_importance_after_step(pada_path_importance *pi, pada_engine *e,
                                      const pada_epoch *epoch)
 {
     pada_log log;
 
     if (pi->settings.update != PER_STEP) return;
-    pada_engine_log_read(e, &log);
+    (void)pada_engine_log_read(e, &log); /* the next reader is told of a failure, too */
     add_step(pi, &log, log.n_steps - 1);
     update(pi, epoch);
 }

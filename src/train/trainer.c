@@ -171,7 +171,7 @@ static pada_status load(trainer *t, pada_state *state)
 
     visit(t, state);
     PADA_TRY(pada_state_finish(state));
-    pada_engine_log_read(t->desc->engine, &log);
+    PADA_TRY(pada_engine_log_read(t->desc->engine, &log));
     if (t->position[0] < 0 || t->position[0] > t->env.n_epochs || t->position[1] < 0 ||
         t->position[1] >= t->n_steps)
         return PADA_FAIL(PADA_EDATA, "a checkpoint at step %" PRId64 " of epoch %" PRId64,
@@ -238,7 +238,8 @@ static void report_progress(trainer *t, pada_progress *out)
 {
     pada_log log;
 
-    pada_engine_log_read(t->desc->engine, &log);
+    (void)pada_engine_log_read(t->desc->engine,
+                               &log); /* a failure stands in the log for the next reader */
     for (; t->n_summed < log.n_images; t->n_summed++)
         t->loss_sum += log.losses[t->n_summed];
     *out = (pada_progress){.epoch = (int)t->position[0],
@@ -332,7 +333,7 @@ static pada_status measure(trainer *t, const pada_epoch *epoch, pada_epoch_metri
     pada_distributions drawn_from;
     pada_log log;
 
-    pada_engine_log_read(desc->engine, &log);
+    PADA_TRY(pada_engine_log_read(desc->engine, &log));
     desc->strategy->distributions(t->strategy, epoch, &drawn_from);
     *metrics = (pada_epoch_metrics){0};
     pada_epoch_metrics_add(metrics, epoch->index, "epoch");
@@ -366,7 +367,7 @@ static pada_status finish_epoch(trainer *t, const pada_epoch *epoch)
     pada_log log;
 
     PADA_TRY(measure(t, epoch, &metrics));
-    pada_engine_log_read(desc->engine, &log);
+    PADA_TRY(pada_engine_log_read(desc->engine, &log));
     if (desc->strategy->end_epoch)
         PADA_TRY(desc->strategy->end_epoch(t->strategy, &log, epoch, t->order));
     report_progress(t, &progress);

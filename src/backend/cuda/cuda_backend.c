@@ -41,8 +41,9 @@ static bool cuda_present(void)
 static void cuda_close(pada_device *d)
 {
     if (!d) return;
-    cuda_buffer *buffers[] = {&d->local,  &d->planar,  &d->images, &d->picks,
-                              &d->labels, &d->weights, &d->dz,     &d->partial};
+    cuda_buffer *buffers[] = {&d->local,  &d->planar,    &d->images, &d->picks,
+                              &d->labels, &d->weights,   &d->dz,     &d->partial,
+                              &d->fixed,  &d->fragments, &d->shares};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         (void)cudaFree(buffers[i]->data);
     (void)cudaFree(d->sums);
@@ -53,6 +54,7 @@ static void cuda_close(pada_device *d)
     (void)cudaFreeHost(d->down);
     if (d->stream) (void)cudaStreamDestroy(d->stream);
     (void)cudaGetLastError();
+    pada_cuda_match_deinit(&d->match);
     pada_free(d);
 }
 
@@ -69,27 +71,41 @@ static pada_status make_room(pada_device *d)
     PADA_TRY(cuda_status(cudaMallocHost(&d->down, CUDA_TRANSFER), "pinned memory"));
     PADA_TRY(cuda_status(cudaMalloc(&sums, CUDA_MAX_SUMS * sizeof *d->sums), "memory for sums"));
     d->sums = sums;
-    return PADA_OK;
+    PADA_TRY(cuda_status(pada_cuda_node_forward_init(), "node kernels"));
+    return cuda_status(pada_cuda_node_backward_init(), "node kernels");
 }
 
-static pada_status cuda_open(pada_device **out, int n_threads)
+static pada_status open_device(pada_device **out, bool half)
 {
     struct cudaDeviceProp properties;
     void *mem;
     pada_status st;
 
-    (void)n_threads;
     *out = NULL;
     PADA_TRY(select_device(&properties));
     PADA_TRY(pada_calloc(&mem, 1, sizeof **out));
     pada_device *d = mem;
-    snprintf(d->description, sizeof d->description, "%s, float32", properties.name);
+    d->half = half;
+    snprintf(d->description, sizeof d->description, "%s, %s", properties.name,
+             half ? "bfloat16" : "float32");
     if ((st = make_room(d)) != PADA_OK) {
         cuda_close(d);
         return st;
     }
     *out = d;
     return PADA_OK;
+}
+
+static pada_status open_half(pada_device **out, int n_threads)
+{
+    (void)n_threads;
+    return open_device(out, true);
+}
+
+static pada_status open_single(pada_device **out, int n_threads)
+{
+    (void)n_threads;
+    return open_device(out, false);
 }
 
 static const char *cuda_describe(const pada_device *d)
@@ -137,8 +153,7 @@ static pada_status cuda_hold(pada_device *d, void **out, const pada_image_set *s
 
 static int64_t image_bytes(const pada_device *d, pada_shape shape)
 {
-    (void)d;
-    return cuda_image_bytes(shape);
+    return cuda_image_bytes(d, shape);
 }
 
 static int64_t channel_bytes(const pada_device *d, int channels)
@@ -179,19 +194,23 @@ static pada_status cuda_prepare(pada_device *d, const pada_program *q)
             doubles = most(doubles, pada_cuda_sums_partial(node->shape.c, q->n_images));
         if (instr->code != PADA_CODE_CONV_BWD) continue;
         floats = most(floats, pada_cuda_conv_partial(&node->conv, q->n_images));
-        if (instr->term >= 0) dz = most(dz, n * cuda_image_bytes(node->shape));
+        if (instr->term >= 0) dz = most(dz, n * cuda_image_bytes(d, node->shape));
     }
     for (int v = 0; v < q->n_nodes; v++) {
         const pada_shape shape = q->nodes[v].shape;
         if (q->nodes[v].op != PADA_OP_INPUT) continue;
         PADA_TRY(grow(&d->planar, n * pada_shape_count(shape) * (int64_t)sizeof(float)));
-        PADA_TRY(grow(&d->images, n * cuda_image_bytes(shape)));
+        PADA_TRY(grow(&d->images, n * cuda_image_bytes(d, shape)));
     }
     PADA_TRY(grow(&d->picks, n * (int64_t)sizeof(pada_pick)));
     PADA_TRY(grow(&d->labels, n * (int64_t)sizeof(int32_t)));
     PADA_TRY(grow(&d->weights, n * (int64_t)sizeof(float)));
     PADA_TRY(grow(&d->local, n * q->local_bytes));
     PADA_TRY(grow(&d->dz, dz));
+    PADA_TRY(pada_cuda_match(&d->match, q, d->half));
+    PADA_TRY(grow(&d->fixed, d->match.n_sums * (int64_t)sizeof(int64_t)));
+    PADA_TRY(grow(&d->fragments, d->match.fragment_bytes));
+    PADA_TRY(grow(&d->shares, d->match.partial_floats * (int64_t)sizeof(float)));
     return grow(&d->partial,
                 most(floats * (int64_t)sizeof(float), doubles * (int64_t)sizeof(double)));
 }
@@ -242,6 +261,21 @@ static void cuda_sgd(pada_device *d, void *w, const void *g, void *v, const pada
         cuda_note(&d->failure, pada_cuda_sgd(d->stream, w, g, v, &some, step), "sgd");
 }
 
+static void cuda_clip_sgd(pada_device *d, void *w, const void *g, void *v,
+                          const pada_clip_step *step, void *record)
+{
+    cuda_clip_job job = {w, g, v, d->sums, step->n_active, step->clip, record};
+    cuda_ranges some;
+
+    PADA_ASSERT(step->n_active <= CUDA_MAX_SUMS);
+    for (int first = 0, start = 0; next_ranges(&some, step->active, step->n_active, &first);
+         start = first)
+        cuda_note(&d->failure, pada_cuda_sum_squares(d->stream, g, &some, d->sums + start),
+                  "sum_squares");
+    for (int first = 0; next_ranges(&some, step->moved, step->n_moved, &first); job.record = NULL)
+        cuda_note(&d->failure, pada_cuda_clip_sgd(d->stream, &job, &some, &step->step), "clip_sgd");
+}
+
 static void cuda_copy(pada_device *d, void *to, const void *from, const pada_range *ranges, int n)
 {
     cuda_ranges some;
@@ -273,32 +307,27 @@ static void cuda_welford(pada_device *d, void *mean, void *spread, const void *x
     }
 }
 
-extern const pada_backend pada_backend_cuda;
+#define CUDA_BACKEND                                                                            \
+    .dtype = PADA_F32, .gather = true, .present = cuda_present, .close = cuda_close,            \
+    .describe = cuda_describe, .finish = cuda_finish, .alloc = cuda_alloc,                      \
+    .release = cuda_release, .write = pada_cuda_write, .read = pada_cuda_read,                  \
+    .read_i32 = pada_cuda_read_i32, .image_bytes = image_bytes, .channel_bytes = channel_bytes, \
+    .unpack = pada_cuda_unpack, .pack = pada_cuda_pack, .hold = cuda_hold,                      \
+    .prepare = cuda_prepare, .run = pada_cuda_run, .fill_zero = cuda_fill_zero,                 \
+    .sum_squares = cuda_sum_squares, .sgd = cuda_sgd, .clip_sgd = cuda_clip_sgd,                \
+    .copy = cuda_copy, .axpy = cuda_axpy, .welford = cuda_welford
+
+extern const pada_backend pada_backend_cuda, pada_backend_cuda_fp32;
 const pada_backend pada_backend_cuda = {
     .name = "cuda",
+    .summary = "bfloat16 kernels for NVIDIA GPUs, float32 weights and sums",
+    .half = true,
+    .open = open_half,
+    CUDA_BACKEND,
+};
+const pada_backend pada_backend_cuda_fp32 = {
+    .name = "cuda-fp32",
     .summary = "float32 kernels for NVIDIA GPUs",
-    .dtype = PADA_F32,
-    .present = cuda_present,
-    .open = cuda_open,
-    .close = cuda_close,
-    .describe = cuda_describe,
-    .finish = cuda_finish,
-    .alloc = cuda_alloc,
-    .release = cuda_release,
-    .write = pada_cuda_write,
-    .read = pada_cuda_read,
-    .read_i32 = pada_cuda_read_i32,
-    .image_bytes = image_bytes,
-    .channel_bytes = channel_bytes,
-    .unpack = pada_cuda_unpack,
-    .pack = pada_cuda_pack,
-    .hold = cuda_hold,
-    .prepare = cuda_prepare,
-    .run = pada_cuda_run,
-    .fill_zero = cuda_fill_zero,
-    .sum_squares = cuda_sum_squares,
-    .sgd = cuda_sgd,
-    .copy = cuda_copy,
-    .axpy = cuda_axpy,
-    .welford = cuda_welford,
+    .open = open_single,
+    CUDA_BACKEND,
 };

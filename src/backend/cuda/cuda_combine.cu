@@ -16,7 +16,7 @@ static __device__ float pooled(const cuda_term *t, cuda_position p)
     cuda_window(p.w, t->in.w, t->pool, &w0, &w1);
     for (int h = h0; h < h1; h++)
         for (int w = w0; w < w1; w++)
-            sum += t->x.data[p.n * t->x.stride + cuda_pixel(t->in, h, w) + p.c];
+            sum += cuda_get(t->x, p.n * t->x.stride + cuda_pixel(t->in, h, w) + p.c);
     return sum / (float)((h1 - h0) * (w1 - w0));
 }
 
@@ -26,17 +26,18 @@ __global__ static void combine_kernel(const __grid_constant__ term_list terms, p
     CUDA_FOR(i, n)
     {
         const cuda_position p = cuda_locate(i, shape);
-        float *to = &y.data[p.n * y.stride + p.in_image], sum = accumulate ? *to : 0;
+        const int64_t to = p.n * y.stride + p.in_image;
+        float sum = accumulate ? cuda_get(y, to) : 0;
         for (int k = 0; k < terms.n; k++) {
             const cuda_term *t = &terms.at[k];
             if (t->kind == PADA_TERM_AVGPOOL) {
                 sum += pooled(t, p);
                 continue;
             }
-            const float x = t->x.data[p.n * t->x.stride + p.in_image];
+            const float x = cuda_get(t->x, p.n * t->x.stride + p.in_image);
             sum += t->kind == PADA_TERM_BATCHNORM ? (x - t->mean[p.c]) * t->rstd[p.c] : x;
         }
-        *to = sum;
+        cuda_put(y, to, sum);
     }
 }
 
@@ -55,8 +56,7 @@ cudaError_t pada_cuda_combine(cudaStream_t stream, const cuda_term *terms, int n
 }
 
 /* The sum over the windows that hold element p of x. */
-static __device__ float spread(const cuda_term *t, cuda_position p, pada_shape out,
-                               const float *__restrict__ dy)
+static __device__ float spread(const cuda_term *t, cuda_position p, pada_shape out, cuda_tensor dy)
 {
     int first_h, end_h, first_w, end_w;
     float sum = 0;
@@ -68,7 +68,8 @@ static __device__ float spread(const cuda_term *t, cuda_position p, pada_shape o
             int h0, h1, w0, w1;
             cuda_window(h, t->in.h, t->pool, &h0, &h1);
             cuda_window(w, t->in.w, t->pool, &w0, &w1);
-            sum += dy[cuda_pixel(out, h, w) + p.c] / (float)((h1 - h0) * (w1 - w0));
+            sum += cuda_get(dy, p.n * dy.stride + cuda_pixel(out, h, w) + p.c) /
+                   (float)((h1 - h0) * (w1 - w0));
         }
     return sum;
 }
@@ -78,17 +79,18 @@ __global__ static void combine_grad_kernel(cuda_term t, pada_shape out, int64_t 
     CUDA_FOR(i, n)
     {
         const cuda_position p = cuda_locate(i, t.in);
-        const float *from = dy.data + p.n * dy.stride;
-        float *dx = &t.dx.data[p.n * t.dx.stride + p.in_image], g;
+        const float from =
+            t.kind == PADA_TERM_AVGPOOL ? 0 : cuda_get(dy, p.n * dy.stride + p.in_image);
+        float g;
         if (t.kind == PADA_TERM_AVGPOOL)
-            g = spread(&t, p, out, from);
+            g = spread(&t, p, out, dy);
         else if (t.kind == PADA_TERM_BATCHNORM)
-            g = t.coef[p.c] * from[p.in_image] +
-                t.coef[t.vector + p.c] * t.x.data[p.n * t.x.stride + p.in_image] +
+            g = t.coef[p.c] * from +
+                t.coef[t.vector + p.c] * cuda_get(t.x, p.n * t.x.stride + p.in_image) +
                 t.coef[2 * t.vector + p.c];
         else
-            g = from[p.in_image];
-        *dx = t.accumulate ? *dx + g : g;
+            g = from;
+        cuda_give(t.dx, p.n * t.dx.stride + p.in_image, t.accumulate, g);
     }
 }
 

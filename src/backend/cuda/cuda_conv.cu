@@ -1,14 +1,15 @@
 /* cuda_conv.cu - convolutions of any kernel, stride and padding, one thread per result.
  *
  * These are the kernels for every shape; they have to be right. A weight gradient is a sum over all
- * pixels of the batch: chunks of images are summed apart, then added up in order.
+ * pixels of the batch: chunks of images are summed apart, then added up in order. Where tensor cores can do
+ * it, cuda_conv_mma.cu does.
  *
  *   partial   [chunk][out][in][kh][kw]
  */
 #include "backend/cuda/cuda_math.cuh"
 
 enum {
-    MAX_CHUNKS = 64,
+    MAX_CHUNKS = 128,
     MAX_PARTIAL = 1 << 24 /* floats, unless one chunk is more than that */
 };
 
@@ -19,7 +20,6 @@ __global__ static void forward_kernel(cuda_conv_job j, int64_t n, cuda_tensor z)
     CUDA_FOR(i, n)
     {
         const cuda_position p = cuda_locate(i, j.out);
-        const float *x = j.x.data + p.n * j.x.stride;
         const float *weight = j.weight + (int64_t)p.c * j.conv.c_in * k * k;
         float sum = 0;
         for (int kh = 0; kh < k; kh++) {
@@ -28,14 +28,15 @@ __global__ static void forward_kernel(cuda_conv_job j, int64_t n, cuda_tensor z)
             for (int kw = 0; kw < k; kw++) {
                 const int w = p.w * j.conv.stride + kw - j.conv.pad;
                 if (w < 0 || w >= j.in.w) continue;
-                const float *pixel = x + cuda_pixel(j.in, h, w);
+                const int64_t pixel = p.n * j.x.stride + cuda_pixel(j.in, h, w);
                 float tap = 0;
                 for (int c = 0; c < j.conv.c_in; c++)
-                    tap += weight[((int64_t)c * k + kh) * k + kw] * cuda_act(j.conv.act, pixel[c]);
+                    tap += weight[((int64_t)c * k + kh) * k + kw] *
+                           cuda_act(j.conv.act, cuda_get(j.x, pixel + c));
                 sum += tap;
             }
         }
-        z.data[p.n * z.stride + p.in_image] = sum + (j.bias ? j.bias[p.c] : 0);
+        cuda_put(z, p.n * z.stride + p.in_image, sum + (j.bias ? j.bias[p.c] : 0));
     }
 }
 
@@ -43,6 +44,7 @@ cudaError_t pada_cuda_conv_forward(cudaStream_t stream, const cuda_conv_job *job
 {
     const int64_t n = job->n_images * pada_shape_count(job->out);
 
+    if (pada_cuda_conv_mma_fits(job)) return pada_cuda_conv_mma_forward(stream, job, z);
     forward_kernel<<<cuda_blocks(n), CUDA_BLOCK, 0, stream>>>(*job, n, z);
     return cudaPeekAtLastError();
 }
@@ -55,8 +57,6 @@ __global__ static void grad_in_kernel(cuda_conv_job j, int64_t n)
     CUDA_FOR(i, n)
     {
         const cuda_position p = cuda_locate(i, j.in);
-        const float *dz = j.dz.data + p.n * j.dz.stride;
-        float *dx = j.dx.data + p.n * j.dx.stride + p.in_image;
         float sum = 0;
         for (int kh = 0; kh < k; kh++) {
             const int h = p.h + j.conv.pad - kh; /* the output's row, times the stride */
@@ -64,16 +64,16 @@ __global__ static void grad_in_kernel(cuda_conv_job j, int64_t n)
             for (int kw = 0; kw < k; kw++) {
                 const int w = p.w + j.conv.pad - kw;
                 if (w < 0 || w % s != 0 || w / s >= j.out.w) continue;
-                const float *pixel = dz + cuda_pixel(j.out, h / s, w / s);
+                const int64_t pixel = p.n * j.dz.stride + cuda_pixel(j.out, h / s, w / s);
                 float tap = 0;
                 for (int o = 0; o < j.conv.c_out; o++)
-                    tap +=
-                        j.weight[(((int64_t)o * j.conv.c_in + p.c) * k + kh) * k + kw] * pixel[o];
+                    tap += j.weight[(((int64_t)o * j.conv.c_in + p.c) * k + kh) * k + kw] *
+                           cuda_get(j.dz, pixel + o);
                 sum += tap;
             }
         }
-        sum *= cuda_act_slope(j.conv.act, j.x.data[p.n * j.x.stride + p.in_image]);
-        *dx = j.accumulate ? *dx + sum : sum;
+        sum *= cuda_act_slope(j.conv.act, cuda_get(j.x, p.n * j.x.stride + p.in_image));
+        cuda_give(j.dx, p.n * j.dx.stride + p.in_image, j.accumulate, sum);
     }
 }
 
@@ -81,6 +81,8 @@ cudaError_t pada_cuda_conv_grad_in(cudaStream_t stream, const cuda_conv_job *job
 {
     const int64_t n = job->n_images * pada_shape_count(job->in);
 
+    if (pada_cuda_conv_mma_fits(job) && job->dz.half)
+        return pada_cuda_conv_mma_grad_in(stream, job);
     grad_in_kernel<<<cuda_blocks(n), CUDA_BLOCK, 0, stream>>>(*job, n);
     return cudaPeekAtLastError();
 }
@@ -122,13 +124,14 @@ __global__ static void grad_weight_kernel(cuda_conv_job j, int chunk, int64_t n_
             for (int h = 0; h < j.out.h; h++) {
                 const int ih = h * s + kh - j.conv.pad;
                 if (ih < 0 || ih >= j.in.h) continue;
-                const float *x = j.x.data + n * j.x.stride + cuda_pixel(j.in, ih, 0) + c;
-                const float *dz = j.dz.data + n * j.dz.stride + cuda_pixel(j.out, h, 0) + o;
+                const int64_t x = n * j.x.stride + cuda_pixel(j.in, ih, 0) + c;
+                const int64_t dz = n * j.dz.stride + cuda_pixel(j.out, h, 0) + o;
                 float row = 0;
                 for (int w = 0; w < j.out.w; w++) {
                     const int iw = w * s + kw - j.conv.pad;
                     if (iw < 0 || iw >= j.in.w) continue;
-                    row += cuda_act(j.conv.act, x[(int64_t)iw * j.in.c]) * dz[(int64_t)w * j.out.c];
+                    row += cuda_act(j.conv.act, cuda_get(j.x, x + (int64_t)iw * j.in.c)) *
+                           cuda_get(j.dz, dz + (int64_t)w * j.out.c);
                 }
                 sum += row;
             }
@@ -143,6 +146,7 @@ __global__ static void add_chunks_kernel(const float *__restrict__ partial, int 
     CUDA_FOR(i, n)
     {
         double sum = 0;
+#pragma unroll 8
         for (int k = 0; k < chunks; k++)
             sum += partial[k * n + i];
         grad[i] += (float)sum;
@@ -155,8 +159,12 @@ cudaError_t pada_cuda_conv_grad_weight(cudaStream_t stream, const cuda_conv_job 
     const int chunks = n_chunks(&job->conv, job->n_images);
     const dim3 grid(cuda_blocks(n), (unsigned)chunks);
 
-    grad_weight_kernel<<<grid, CUDA_BLOCK, 0, stream>>>(*job, chunk_size(&job->conv, job->n_images),
-                                                        n);
+    const int chunk = chunk_size(&job->conv, job->n_images);
+
+    if (pada_cuda_conv_mma_fits(job) && job->dz.half)
+        (void)pada_cuda_conv_mma_weights(stream, job, chunk, chunks);
+    else
+        grad_weight_kernel<<<grid, CUDA_BLOCK, 0, stream>>>(*job, chunk, n);
     add_chunks_kernel<<<cuda_blocks(n), CUDA_BLOCK, 0, stream>>>(job->partial, chunks, n,
                                                                  job->grad_weight);
     return cudaPeekAtLastError();
@@ -169,9 +177,9 @@ __global__ static void norm_grad_kernel(pada_shape shape, int64_t n, cuda_tensor
     CUDA_FOR(i, n)
     {
         const cuda_position p = cuda_locate(i, shape);
-        dz.data[p.n * dz.stride + p.in_image] =
-            coef[p.c] * dy.data[p.n * dy.stride + p.in_image] +
-            coef[vector + p.c] * z.data[p.n * z.stride + p.in_image] + coef[2 * vector + p.c];
+        const float slope = coef[p.c] * cuda_get(dy, p.n * dy.stride + p.in_image) +
+                            coef[vector + p.c] * cuda_get(z, p.n * z.stride + p.in_image);
+        cuda_put(dz, p.n * dz.stride + p.in_image, slope + coef[2 * vector + p.c]);
     }
 }
 

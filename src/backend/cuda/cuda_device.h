@@ -13,6 +13,9 @@
  *   weights   [n] factors of the images
  *   dz        gradient of a convolution's output, where a batch norm stands behind it
  *   partial   sums of chunks of images (weight gradients) or of images (channel sums)
+ *   fixed     sums of node kernels: moments, then those of gradients
+ *   fragments weights for node kernels
+ *   shares    weight gradients of the blocks of node kernels
  *
  * A held set (hold) is [ levels: c * 256 floats, rounded up | images: n * c * h * w bytes ].
  *
@@ -27,6 +30,7 @@
 #include "backend/backend.h"
 #include "backend/cuda/cuda_check.h"
 #include "backend/cuda/cuda_kernels.h"
+#include "backend/cuda/cuda_match.h"
 #include "base/mem.h"
 
 enum {
@@ -41,11 +45,15 @@ typedef struct cuda_buffer {
 } cuda_buffer;
 
 struct pada_device {
+    bool half; /* activations are bfloat16, and node kernels are used */
     cudaStream_t stream;
     cuda_failure failure;
     char description[320];
     cuda_buffer local, planar, images, picks, labels, weights, dz, partial;
-    double *sums; /* device memory, CUDA_MAX_SUMS */
+    cuda_buffer fixed, fragments, shares;
+    cuda_match match;  /* of the program prepared last */
+    bool slopes_clean; /* the sums of gradients are zero */
+    double *sums;      /* device memory, CUDA_MAX_SUMS */
     void *up[2], *down;
     cudaEvent_t sent[2];
     int turn; /* of up */
@@ -56,9 +64,28 @@ static inline int64_t cuda_round_up(int64_t bytes)
     return (bytes + PADA_ALIGN - 1) / PADA_ALIGN * PADA_ALIGN;
 }
 
-static inline int64_t cuda_image_bytes(pada_shape shape)
+/* Whether the elements of a tensor are bfloat16: pooled features and logits never are. */
+static inline bool cuda_is_half(const pada_device *d, pada_shape shape)
 {
-    return cuda_round_up(pada_shape_count(shape) * (int64_t)sizeof(float));
+    return d->half && shape.h * shape.w > 1;
+}
+
+static inline int64_t cuda_element_bytes(const pada_device *d, pada_shape shape)
+{
+    return cuda_is_half(d, shape) ? 2 : 4;
+}
+
+static inline int64_t cuda_image_bytes(const pada_device *d, pada_shape shape)
+{
+    return cuda_round_up(pada_shape_count(shape) * cuda_element_bytes(d, shape));
+}
+
+/* A tensor of this layout. */
+static inline cuda_tensor cuda_tensor_at(const pada_device *d, void *data, pada_shape shape)
+{
+    const int64_t stride = cuda_image_bytes(d, shape) / cuda_element_bytes(d, shape);
+
+    return (cuda_tensor){data, stride, cuda_is_half(d, shape)};
 }
 
 static inline int64_t cuda_channel_bytes(int channels)

@@ -14,8 +14,8 @@ __global__ static void gap_kernel(cuda_tensor x, pada_shape in, pada_act act, in
         const int64_t image = i / in.c, c = i % in.c;
         double sum = 0;
         for (int64_t p = 0; p < plane; p++)
-            sum += cuda_act(act, x.data[image * x.stride + p * in.c + c]);
-        f.data[image * f.stride + c] = (float)(sum / (double)plane);
+            sum += cuda_act(act, cuda_get(x, image * x.stride + p * in.c + c));
+        cuda_put(f, image * f.stride + c, (float)(sum / (double)plane));
     }
 }
 
@@ -36,10 +36,9 @@ __global__ static void gap_grad_kernel(cuda_tensor x, pada_shape in, pada_act ac
     CUDA_FOR(i, n)
     {
         const cuda_position p = cuda_locate(i, in);
-        float *to = &dx.data[p.n * dx.stride + p.in_image];
-        const float g = df.data[p.n * df.stride + p.c] * scale *
-                        cuda_act_slope(act, x.data[p.n * x.stride + p.in_image]);
-        *to = accumulate ? *to + g : g;
+        const float g = cuda_get(df, p.n * df.stride + p.c) * scale *
+                        cuda_act_slope(act, cuda_get(x, p.n * x.stride + p.in_image));
+        cuda_give(dx, p.n * dx.stride + p.in_image, accumulate, g);
     }
 }
 
@@ -61,8 +60,8 @@ __global__ static void linear_kernel(cuda_linear_job j, int64_t n)
         const int64_t image = i / j.n_out, o = i % j.n_out;
         double sum = j.bias ? j.bias[o] : 0;
         for (int c = 0; c < j.n_in; c++)
-            sum += (double)j.weight[o * j.n_in + c] * j.x.data[image * j.x.stride + c];
-        j.y.data[image * j.y.stride + o] = (float)sum;
+            sum += (double)j.weight[o * j.n_in + c] * cuda_get(j.x, image * j.x.stride + c);
+        cuda_put(j.y, image * j.y.stride + o, (float)sum);
     }
 }
 
@@ -79,11 +78,11 @@ __global__ static void linear_grad_in_kernel(cuda_linear_job j, int64_t n)
     CUDA_FOR(i, n)
     {
         const int64_t image = i / j.n_in, c = i % j.n_in;
-        float *dx = &j.dx.data[image * j.dx.stride + c];
         double sum = 0;
         for (int o = 0; o < j.n_out; o++)
-            sum += (double)j.weight[(int64_t)o * j.n_in + c] * j.y.data[image * j.y.stride + o];
-        *dx = j.accumulate ? *dx + (float)sum : (float)sum;
+            sum +=
+                (double)j.weight[(int64_t)o * j.n_in + c] * cuda_get(j.y, image * j.y.stride + o);
+        cuda_give(j.dx, image * j.dx.stride + c, j.accumulate, (float)sum);
     }
 }
 
@@ -96,8 +95,8 @@ __global__ static void linear_grad_weight_kernel(cuda_linear_job j, int64_t n)
         double sum = 0;
         if (c == j.n_in && !j.grad_bias) continue;
         for (int64_t k = 0; k < j.n_images; k++)
-            sum += (double)j.y.data[k * j.y.stride + o] *
-                   (c < j.n_in ? j.x.data[k * j.x.stride + c] : 1);
+            sum += (double)cuda_get(j.y, k * j.y.stride + o) *
+                   (c < j.n_in ? cuda_get(j.x, k * j.x.stride + c) : 1);
         if (c < j.n_in)
             j.grad_weight[o * j.n_in + c] += (float)sum;
         else
@@ -121,8 +120,9 @@ __global__ static void loss_kernel(cuda_loss_job j)
 {
     CUDA_FOR(n, j.n_images)
     {
-        const float *l = j.logits.data + n * j.logits.stride;
-        float *grad = j.grad.data ? j.grad.data + n * j.grad.stride : NULL;
+        /* float32 in every backend */
+        const float *l = (const float *)j.logits.data + n * j.logits.stride;
+        float *grad = j.grad.data ? (float *)j.grad.data + n * j.grad.stride : NULL;
         const int label = j.labels[n];
         const double scale = j.grad_scale * (j.weights ? j.weights[n] : 1.0) / j.n_images;
         double top = l[0], sum = 0, squares = 0;

@@ -1,8 +1,10 @@
 /* cuda_kernels.h - what the kernel files offer to cuda_run.c: one launcher per kernel.
  *
- * Tensors are float32 [n, h, w, c]: channels lie side by side, so that neighbouring threads read
- * neighbouring addresses whatever the shape; images are `stride` elements apart. Channel vectors
- * are float32 without gaps. Weights keep PyTorch's order [out, in, kh, kw].
+ * Tensors are [n, h, w, c]: channels lie side by side, so that neighbouring threads read
+ * neighbouring addresses whatever the shape; images are `stride` elements apart. Elements are
+ * float32, or bfloat16 in the backend of that name (images of one pixel, hence pooled features and
+ * logits, are float32 there, too). Channel vectors are float32 without gaps. Weights and their
+ * gradients are float32 in PyTorch's order [out, in, kh, kw].
  *
  * A launcher queues its kernel on the stream and returns what the launch said. Every element has
  * one writer, and sums over many elements are taken in an order that depends on sizes alone: two
@@ -21,8 +23,9 @@ extern "C" {
 #endif
 
 typedef struct cuda_tensor {
-    float *data;
+    void *data;
     int64_t stride; /* elements from one image to the next */
+    bool half;      /* bfloat16, not float32 */
 } cuda_tensor;
 
 /* ---- cuda_layout.cu ---- */
@@ -63,6 +66,18 @@ int64_t pada_cuda_conv_partial(const pada_conv *conv, int n_images);
 cudaError_t pada_cuda_norm_grad(cudaStream_t stream, pada_shape shape, int n_images, cuda_tensor dy,
                                 cuda_tensor z, const float *coef, int64_t vector, cuda_tensor dz);
 
+/* ---- cuda_conv_mma.cu ----
+ *
+ * The same of bfloat16 tensors on tensor cores; the functions above call them where they fit. */
+
+bool pada_cuda_conv_mma_fits(const cuda_conv_job *job);
+cudaError_t pada_cuda_conv_mma_forward(cudaStream_t stream, const cuda_conv_job *job,
+                                       cuda_tensor z);
+cudaError_t pada_cuda_conv_mma_grad_in(cudaStream_t stream, const cuda_conv_job *job);
+/* partial [chunk][weights], for chunks of `chunk` images. */
+cudaError_t pada_cuda_conv_mma_weights(cudaStream_t stream, const cuda_conv_job *job, int chunk,
+                                       int chunks);
+
 /* ---- cuda_combine.cu ---- */
 
 typedef struct cuda_term {
@@ -101,6 +116,139 @@ cudaError_t pada_cuda_norm_coef(cudaStream_t stream, cuda_tensor dy, cuda_tensor
 /* grad[c] += sum of dz over images and pixels. */
 cudaError_t pada_cuda_bias_grad(cudaStream_t stream, cuda_tensor dz, pada_shape shape, int n_images,
                                 double *partial, float *grad);
+
+/* ---- nodes: cuda_node_forward.cu, cuda_node_backward.cu ----
+ *
+ * One launch per node of a cell, on tensor cores: 16 channels of 32x32, 32 of 16x16 or 64 of 8x8 pixels,
+ * bfloat16 without gaps between images. Sums over the batch are integers (cuda_mma.cuh) that the kernels
+ * add to; they are zero before. */
+
+enum { CUDA_NODE_TERMS = 6, CUDA_NODE_CONVS = 6 };
+
+/* Moments of a tensor: as sums, or (sums NULL) mean and 1/deviation. */
+typedef struct cuda_moments {
+    const int64_t *sums;
+    const float *mean, *rstd;
+} cuda_moments;
+
+/* Coefficients of dz = a dy + b z + c: as moments of z and sums of dy, dy z; or (sums NULL) three
+ * vectors. */
+typedef struct cuda_slopes {
+    cuda_moments moments;
+    const int64_t *sums;
+    const float *coef;
+    int64_t vector; /* floats from a to b to c */
+} cuda_slopes;
+
+/* Whether there is a node kernel for a shape; pools are 3x3 with stride 1, convolutions 3x3 or 1x1 with
+ * stride 1 and as many channels out as in. */
+bool pada_cuda_node_fits(pada_shape shape);
+/* Makes the kernels usable; once per device. */
+cudaError_t pada_cuda_node_forward_init(void);
+cudaError_t pada_cuda_node_backward_init(void);
+
+typedef struct cuda_node_term {
+    pada_term_kind kind;
+    const void *x;
+    cuda_moments moments; /* BATCHNORM */
+} cuda_node_term;
+
+typedef struct cuda_node_conv {
+    int taps;           /* 9 or 1 */
+    const void *weight; /* fragments: cuda_weights.cu */
+    void *z;
+    int64_t *sums; /* of z, z^2; or NULL */
+} cuda_node_conv;
+
+/* y = sum of terms; z_k = conv_k(act(y)), and their moments. */
+typedef struct cuda_node_forward_job {
+    pada_shape shape;
+    int n_images, n_terms, n_convs;
+    bool relu;
+    cuda_node_term terms[CUDA_NODE_TERMS];
+    void *y;       /* or NULL: not wanted */
+    int64_t *sums; /* of y, y^2; or NULL */
+    cuda_node_conv convs[CUDA_NODE_CONVS];
+} cuda_node_forward_job;
+
+cudaError_t pada_cuda_node_forward(cudaStream_t stream, const cuda_node_forward_job *job);
+
+/* A convolution that read y: its gradient is formed from dy and z. */
+typedef struct cuda_node_back_conv {
+    int taps;
+    const void *dy, *z; /* z NULL: dz = dy */
+    cuda_slopes slopes;
+    const void *weight; /* fragments of the transposed convolution */
+    float *partial;     /* [block][weights]: cuda_weights.cu */
+} cuda_node_back_conv;
+
+/* A sum that read y as it is, or pooled. */
+typedef struct cuda_node_flow {
+    bool pool;
+    const void *dy;
+} cuda_node_flow;
+
+/* A batch norm among the terms of y. */
+typedef struct cuda_node_norm {
+    const void *z;
+    int64_t *sums; /* of dy, dy z */
+} cuda_node_norm;
+
+/* The gradient of y, and what it means for the batch norms in front of it. */
+typedef struct cuda_node_backward_job {
+    pada_shape shape;
+    int n_images, n_convs, n_flows, n_norms;
+    bool relu;
+    const void *y; /* with convolutions */
+    cuda_node_back_conv convs[CUDA_NODE_CONVS];
+    cuda_node_flow flows[CUDA_NODE_CONVS]; /* may hold dy itself */
+    void *dy;                              /* or NULL: not stored */
+    cuda_node_norm norms[CUDA_NODE_TERMS];
+} cuda_node_backward_job;
+
+cudaError_t pada_cuda_node_backward(cudaStream_t stream, const cuda_node_backward_job *job);
+/* Blocks, and so partial sums, of a launch. */
+int pada_cuda_node_blocks(pada_shape shape, int n_images);
+
+/* ---- cuda_weights.cu ---- */
+
+/* Weights of one convolution of a node. */
+typedef struct cuda_weight_job {
+    int64_t weight; /* offset of the float32 weights, and of their gradient */
+    int64_t to;     /* bytes from the start of the fragments; those of the transpose come behind */
+    int channels, taps;
+} cuda_weight_job;
+
+#define CUDA_MAX_WEIGHTS 120 /* of one launch */
+typedef struct cuda_weight_jobs {
+    cuda_weight_job at[CUDA_MAX_WEIGHTS];
+    int n;
+} cuda_weight_jobs;
+
+/* Fragments of the weights in bfloat16, in the order in which lanes hold them. */
+cudaError_t pada_cuda_pack_weights(cudaStream_t stream, const float *params,
+                                   const cuda_weight_jobs *jobs, void *fragments);
+
+typedef struct cuda_reduce_job {
+    const float *partial; /* [block][weights] in the order of accumulators */
+    int64_t weight;
+    int channels, taps, blocks;
+} cuda_reduce_job;
+
+typedef struct cuda_reduce_jobs {
+    cuda_reduce_job at[CUDA_MAX_WEIGHTS];
+    int n;
+} cuda_reduce_jobs;
+
+/* grads += sums over blocks. */
+cudaError_t pada_cuda_reduce_weights(cudaStream_t stream, const cuda_reduce_jobs *jobs,
+                                     float *grads);
+
+/* Sums to what the general kernels read: mean and 1/deviation; a, b, c. */
+cudaError_t pada_cuda_finish_moments(cudaStream_t stream, const int64_t *sums, pada_shape shape,
+                                     int n_images, float *mean, float *rstd);
+cudaError_t pada_cuda_finish_slopes(cudaStream_t stream, const cuda_slopes *slopes,
+                                    pada_shape shape, int n_images, float *coef, int64_t vector);
 
 /* ---- cuda_head.cu ---- */
 
@@ -149,6 +297,18 @@ cudaError_t pada_cuda_sum_squares(cudaStream_t stream, const float *x, const cud
                                   double *sums);
 cudaError_t pada_cuda_sgd(cudaStream_t stream, float *w, const float *g, float *v,
                           const cuda_ranges *ranges, const pada_sgd_step *step);
+/* What the steps of clip_sgd share; sums holds n_sums squared norms. */
+typedef struct cuda_clip_job {
+    float *w;
+    const float *g;
+    float *v;
+    const double *sums;
+    int n_sums;
+    double clip;
+    float *record; /* NULL: not written by this launch */
+} cuda_clip_job;
+cudaError_t pada_cuda_clip_sgd(cudaStream_t stream, const cuda_clip_job *job,
+                               const cuda_ranges *ranges, const pada_sgd_step *step);
 cudaError_t pada_cuda_copy(cudaStream_t stream, float *to, const float *from,
                            const cuda_ranges *ranges);
 cudaError_t pada_cuda_axpy(cudaStream_t stream, float *y, float a, const float *x,

@@ -8,7 +8,7 @@ __global__ static void import_kernel(const float *__restrict__ planar, pada_shap
     {
         const cuda_position p = cuda_locate(i, shape);
         const int64_t plane = (int64_t)p.n * shape.c + p.c;
-        to.data[p.n * to.stride + p.in_image] = planar[(plane * shape.h + p.h) * shape.w + p.w];
+        cuda_put(to, p.n * to.stride + p.in_image, planar[(plane * shape.h + p.h) * shape.w + p.w]);
     }
 }
 
@@ -35,7 +35,7 @@ __global__ static void gather_kernel(const float *__restrict__ levels,
         const bool inside = row >= 0 && row < shape.h && column >= 0 && column < shape.w;
         const int64_t plane = (int64_t)pick.image * shape.c + p.c;
         const int byte = inside ? images[(plane * shape.h + row) * shape.w + column] : 0;
-        to.data[p.n * to.stride + p.in_image] = levels[p.c * 256 + byte];
+        cuda_put(to, p.n * to.stride + p.in_image, levels[p.c * 256 + byte]);
     }
 }
 

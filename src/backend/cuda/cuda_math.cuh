@@ -31,6 +31,53 @@ static __device__ inline float cuda_act_slope(pada_act act, float x)
     return x > 0 && (act != PADA_ACT_RELU6 || x < 6);
 }
 
+/* ---- elements ---- */
+
+static __device__ inline float cuda_widen(uint16_t half)
+{
+    union {
+        uint32_t bits;
+        float value;
+    } u;
+
+    u.bits = (uint32_t)half << 16;
+    return u.value;
+}
+
+/* To the nearest bfloat16, ties to even. */
+static __device__ inline uint16_t cuda_narrow(float x)
+{
+    union {
+        float value;
+        uint32_t bits;
+    } u;
+
+    u.value = x;
+    if ((u.bits & 0x7fffffffu) > 0x7f800000u) return 0x7fff; /* NaN */
+    return (uint16_t)((u.bits + 0x7fffu + (u.bits >> 16 & 1)) >> 16);
+}
+
+static __device__ inline float cuda_get(cuda_tensor t, int64_t i)
+{
+    return t.half ? cuda_widen(((const uint16_t *)t.data)[i]) : ((const float *)t.data)[i];
+}
+
+static __device__ inline void cuda_put(cuda_tensor t, int64_t i, float x)
+{
+    if (t.half)
+        ((uint16_t *)t.data)[i] = cuda_narrow(x);
+    else
+        ((float *)t.data)[i] = x;
+}
+
+/* Stores x, or adds it to what is there. */
+static __device__ inline void cuda_give(cuda_tensor t, int64_t i, bool accumulate, float x)
+{
+    cuda_put(t, i, accumulate ? cuda_get(t, i) + x : x);
+}
+
+/* ---- positions ---- */
+
 /* Where element i of a batch of [h, w, c] images is. */
 typedef struct cuda_position {
     int64_t n, in_image;

@@ -1,57 +1,43 @@
-/* cuda_run.c - runs the stages of a program on the device, instruction by instruction over the
- * batch.
+/* cuda_run.c - runs the stages of a program on the device: single instructions over the batch with the
+ * general kernels. Groups of them (cuda_match.h) are in cuda_run_node.c.
  *
- * The order of the stream is the order of the instructions, so a reduction is finished right behind
- * the instruction that collects it. */
-#include "backend/cuda/cuda_device.h"
+ * The order of the stream is the order of the steps, so a reduction is finished right behind the
+ * instruction that collects it. */
+#include "backend/cuda/cuda_run.h"
 
-typedef struct run {
-    pada_device *d;
-    const pada_program *q;
-    const pada_bindings *b;
-} run;
-
-static void note(const run *r, cudaError_t error, const char *what)
-{
-    cuda_note(&r->d->failure, error, what);
-}
+typedef cuda_run run;
 
 /* ---- where things are ---- */
 
-static float *work_at(const run *r, int64_t offset)
+static cuda_tensor at(const run *r, const pada_place *place, pada_shape shape)
 {
-    return (float *)((char *)r->b->work + offset);
+    PADA_ASSERT(place->in != PADA_NOWHERE);
+    char *data = place->in == PADA_WORK ? (char *)r->b->work + place->offset
+                                        : (char *)r->d->local.data + place->offset * r->q->n_images;
+    return cuda_tensor_at(r->d, data, shape);
 }
 
-static cuda_tensor at(const run *r, const pada_place *place)
+cuda_tensor pada_cuda_value(const run *r, pada_value v)
 {
-    const int64_t stride = place->image_bytes / (int64_t)sizeof(float);
+    const pada_node *node = &r->q->nodes[v];
 
-    PADA_ASSERT(place->in != PADA_NOWHERE);
-    if (place->in == PADA_WORK) return (cuda_tensor){work_at(r, place->offset), stride};
-    char *local = (char *)r->d->local.data + place->offset * r->q->n_images;
-    return (cuda_tensor){(float *)local, stride};
+    if (node->op == PADA_OP_INPUT) return cuda_tensor_at(r->d, r->d->images.data, node->shape);
+    return at(r, &r->q->node_plans[v].value, node->shape);
+}
+
+cuda_tensor pada_cuda_grad(const run *r, pada_value v)
+{
+    return at(r, &r->q->node_plans[v].grad, r->q->nodes[v].shape);
 }
 
 static cuda_tensor value(const run *r, pada_value v)
 {
-    const pada_node *node = &r->q->nodes[v];
-
-    if (node->op == PADA_OP_INPUT)
-        return (cuda_tensor){r->d->images.data,
-                             cuda_image_bytes(node->shape) / (int64_t)sizeof(float)};
-    return at(r, &r->q->node_plans[v].value);
+    return pada_cuda_value(r, v);
 }
 
 static cuda_tensor grad(const run *r, pada_value v)
 {
-    return at(r, &r->q->node_plans[v].grad);
-}
-
-/* Floats from one channel vector to the next. */
-static int64_t vector_of(const pada_node *node)
-{
-    return cuda_channel_bytes(node->shape.c) / (int64_t)sizeof(float);
+    return pada_cuda_grad(r, v);
 }
 
 /* ---- instructions ---- */
@@ -75,10 +61,11 @@ static void conv_forward(const run *r, const pada_instr *instr)
 {
     const cuda_conv_job job = conv_job(r, &r->q->nodes[instr->v]);
 
-    note(r, pada_cuda_conv_forward(r->d->stream, &job, value(r, instr->v)), "conv_forward");
+    cuda_run_note(r, pada_cuda_conv_forward(r->d->stream, &job, value(r, instr->v)),
+                  "conv_forward");
 }
 
-static void conv_backward(const run *r, const pada_instr *instr)
+static void conv_backward(const run *r, const pada_instr *instr, bool accumulate)
 {
     const pada_node *node = &r->q->nodes[instr->v];
     const cudaStream_t stream = r->d->stream;
@@ -89,26 +76,25 @@ static void conv_backward(const run *r, const pada_instr *instr)
     job.dz = grad(r, instr->dy);
     if (instr->term >= 0) {
         const cuda_tensor dy = job.dz, z = value(r, instr->v);
-        job.dz =
-            (cuda_tensor){r->d->dz.data, cuda_image_bytes(node->shape) / (int64_t)sizeof(float)};
-        note(r,
-             pada_cuda_norm_grad(stream, node->shape, n, dy, z,
-                                 work_at(r, r->q->term_plans[instr->term].coef), vector_of(node),
-                                 job.dz),
-             "norm_grad");
+        job.dz = cuda_tensor_at(r->d, r->d->dz.data, node->shape);
+        cuda_run_note(r,
+                      pada_cuda_norm_grad(stream, node->shape, n, dy, z,
+                                          work_at(r, r->q->term_plans[instr->term].coef),
+                                          vector_of(node), job.dz),
+                      "norm_grad");
     }
     job.grad_weight = grads + node->weight;
     job.partial = r->d->partial.data;
-    note(r, pada_cuda_conv_grad_weight(stream, &job), "conv_grad_weight");
+    cuda_run_note(r, pada_cuda_conv_grad_weight(stream, &job), "conv_grad_weight");
     if (node->bias >= 0)
-        note(r,
-             pada_cuda_bias_grad(stream, job.dz, node->shape, n, r->d->partial.data,
-                                 grads + node->bias),
-             "bias_grad");
+        cuda_run_note(r,
+                      pada_cuda_bias_grad(stream, job.dz, node->shape, n, r->d->partial.data,
+                                          grads + node->bias),
+                      "bias_grad");
     if (instr->no_grad_in) return;
     job.dx = grad(r, node->x);
-    job.accumulate = instr->accumulate;
-    note(r, pada_cuda_conv_grad_in(stream, &job), "conv_grad_in");
+    job.accumulate = accumulate;
+    cuda_run_note(r, pada_cuda_conv_grad_in(stream, &job), "conv_grad_in");
 }
 
 static void combine_forward(const run *r, const pada_instr *instr)
@@ -131,36 +117,33 @@ static void combine_forward(const run *r, const pada_instr *instr)
             }
             n++;
         }
-        note(r,
-             pada_cuda_combine(r->d->stream, terms, n, node->shape, r->q->n_images, first > 0, y),
-             "combine");
+        cuda_run_note(
+            r, pada_cuda_combine(r->d->stream, terms, n, node->shape, r->q->n_images, first > 0, y),
+            "combine");
     }
 }
 
-static void combine_backward(const run *r, const pada_instr *instr)
+/* The gradient of one term. */
+static void combine_backward(const run *r, const pada_instr *instr, bool accumulate)
 {
     const pada_node *node = &r->q->nodes[instr->v];
 
-    for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
-        const pada_term *term = &r->q->terms[t];
-        const pada_term_plan *plan = &r->q->term_plans[t];
-        const bool norm = term->kind == PADA_TERM_BATCHNORM;
-        if (plan->lazy || norm != instr->norms) continue;
-        cuda_term job = {.kind = term->kind,
-                         .pool = term->pool,
-                         .in = r->q->nodes[term->x].shape,
-                         .dx = grad(r, term->x),
-                         .accumulate = plan->accumulate,
-                         .vector = vector_of(node)};
-        if (norm) {
-            job.x = value(r, term->x);
-            job.coef = work_at(r, plan->coef);
-        }
-        note(r,
-             pada_cuda_combine_grad(r->d->stream, &job, node->shape, r->q->n_images,
-                                    grad(r, instr->v)),
-             "combine_grad");
+    const pada_term *term = &r->q->terms[instr->term];
+    cuda_term job = {.kind = term->kind,
+                     .pool = term->pool,
+                     .in = r->q->nodes[term->x].shape,
+                     .dx = grad(r, term->x),
+                     .accumulate = accumulate,
+                     .vector = vector_of(node)};
+
+    if (instr->norms) {
+        job.x = value(r, term->x);
+        job.coef = work_at(r, r->q->term_plans[instr->term].coef);
     }
+    cuda_run_note(
+        r,
+        pada_cuda_combine_grad(r->d->stream, &job, node->shape, r->q->n_images, grad(r, instr->v)),
+        "combine_grad");
 }
 
 static void norm_sums(const run *r, const pada_instr *instr)
@@ -171,31 +154,33 @@ static void norm_sums(const run *r, const pada_instr *instr)
         const pada_value x = r->q->terms[t].x;
         if (r->q->terms[t].kind != PADA_TERM_BATCHNORM) continue;
         const float *mean = work_at(r, r->q->node_plans[x].stats);
-        note(r,
-             pada_cuda_norm_coef(r->d->stream, grad(r, instr->v), value(r, x), node->shape,
-                                 r->q->n_images, mean, mean + vector_of(node), r->d->partial.data,
-                                 work_at(r, r->q->term_plans[t].coef), vector_of(node)),
-             "norm_coef");
+        cuda_run_note(r,
+                      pada_cuda_norm_coef(r->d->stream, grad(r, instr->v), value(r, x), node->shape,
+                                          r->q->n_images, mean, mean + vector_of(node),
+                                          r->d->partial.data, work_at(r, r->q->term_plans[t].coef),
+                                          vector_of(node)),
+                      "norm_coef");
     }
 }
 
-static void gap(const run *r, const pada_instr *instr)
+static void gap(const run *r, const pada_instr *instr, bool accumulate)
 {
     const pada_node *node = &r->q->nodes[instr->v];
     const pada_shape in = r->q->nodes[node->x].shape;
     const cuda_tensor x = value(r, node->x);
 
     if (instr->code == PADA_CODE_GAP_FWD)
-        note(r, pada_cuda_gap(r->d->stream, x, in, node->act, r->q->n_images, value(r, instr->v)),
-             "gap");
+        cuda_run_note(
+            r, pada_cuda_gap(r->d->stream, x, in, node->act, r->q->n_images, value(r, instr->v)),
+            "gap");
     else
-        note(r,
-             pada_cuda_gap_grad(r->d->stream, x, in, node->act, r->q->n_images, grad(r, instr->v),
-                                instr->accumulate, grad(r, node->x)),
-             "gap_grad");
+        cuda_run_note(r,
+                      pada_cuda_gap_grad(r->d->stream, x, in, node->act, r->q->n_images,
+                                         grad(r, instr->v), accumulate, grad(r, node->x)),
+                      "gap_grad");
 }
 
-static void linear(const run *r, const pada_instr *instr)
+static void linear(const run *r, const pada_instr *instr, bool accumulate)
 {
     const pada_node *node = &r->q->nodes[instr->v];
     const bool forward = instr->code == PADA_CODE_LINEAR_FWD, fed = node->x != PADA_ZERO;
@@ -207,17 +192,17 @@ static void linear(const run *r, const pada_instr *instr)
                            .y = forward ? value(r, instr->v) : grad(r, instr->v),
                            .weight = params + node->weight,
                            .bias = node->bias >= 0 ? params + node->bias : NULL,
-                           .accumulate = instr->accumulate};
+                           .accumulate = accumulate};
 
     if (fed) job.x = value(r, node->x);
     if (forward) {
-        note(r, pada_cuda_linear(r->d->stream, &job), "linear");
+        cuda_run_note(r, pada_cuda_linear(r->d->stream, &job), "linear");
         return;
     }
     if (fed) job.dx = grad(r, node->x);
     job.grad_weight = grads + node->weight;
     if (node->bias >= 0) job.grad_bias = grads + node->bias;
-    note(r, pada_cuda_linear_grad(r->d->stream, &job), "linear_grad");
+    cuda_run_note(r, pada_cuda_linear_grad(r->d->stream, &job), "linear_grad");
 }
 
 static void loss(const run *r, const pada_instr *instr)
@@ -234,7 +219,7 @@ static void loss(const run *r, const pada_instr *instr)
                          .rank = r->b->results.rank};
 
     if (r->q->node_plans[logits].grad.in != PADA_NOWHERE) job.grad = grad(r, logits);
-    note(r, pada_cuda_loss(r->d->stream, &job), "loss");
+    cuda_run_note(r, pada_cuda_loss(r->d->stream, &job), "loss");
 }
 
 static void moments(const run *r, pada_value v)
@@ -242,24 +227,24 @@ static void moments(const run *r, pada_value v)
     const pada_node *node = &r->q->nodes[v];
     float *mean = work_at(r, r->q->node_plans[v].stats);
 
-    note(r,
-         pada_cuda_moments(r->d->stream, value(r, v), node->shape, r->q->n_images,
-                           r->d->partial.data, mean, mean + vector_of(node)),
-         "moments");
+    cuda_run_note(r,
+                  pada_cuda_moments(r->d->stream, value(r, v), node->shape, r->q->n_images,
+                                    r->d->partial.data, mean, mean + vector_of(node)),
+                  "moments");
 }
 
-static void run_instr(const run *r, const pada_instr *instr)
+static void run_instr(const run *r, const pada_instr *instr, bool accumulate)
 {
     switch (instr->code) {
     case PADA_CODE_CONV_FWD: conv_forward(r, instr); break;
-    case PADA_CODE_CONV_BWD: conv_backward(r, instr); break;
+    case PADA_CODE_CONV_BWD: conv_backward(r, instr, accumulate); break;
     case PADA_CODE_COMBINE_FWD: combine_forward(r, instr); break;
-    case PADA_CODE_COMBINE_BWD: combine_backward(r, instr); break;
+    case PADA_CODE_COMBINE_BWD: combine_backward(r, instr, accumulate); break;
     case PADA_CODE_NORM_SUMS: norm_sums(r, instr); break;
     case PADA_CODE_GAP_FWD:
-    case PADA_CODE_GAP_BWD: gap(r, instr); break;
+    case PADA_CODE_GAP_BWD: gap(r, instr, accumulate); break;
     case PADA_CODE_LINEAR_FWD:
-    case PADA_CODE_LINEAR_BWD: linear(r, instr); break;
+    case PADA_CODE_LINEAR_BWD: linear(r, instr, accumulate); break;
     case PADA_CODE_LOSS_FWD: loss(r, instr); break;
     }
     if (instr->stats) moments(r, instr->v);
@@ -278,16 +263,17 @@ static void send_batch(const run *r)
         if (r->q->nodes[v].op != PADA_OP_INPUT) continue;
         if (!r->b->images) {
             pada_cuda_send(d, d->picks.data, r->b->picks, n * (int64_t)sizeof(pada_pick));
-            note(r,
-                 pada_cuda_gather(d->stream, r->b->held,
-                                  (const uint8_t *)r->b->held + cuda_levels_bytes(shape),
-                                  d->picks.data, shape, (int)n, value(r, v)),
-                 "gather");
+            cuda_run_note(r,
+                          pada_cuda_gather(d->stream, r->b->held,
+                                           (const uint8_t *)r->b->held + cuda_levels_bytes(shape),
+                                           d->picks.data, shape, (int)n, value(r, v)),
+                          "gather");
             continue;
         }
         pada_cuda_send(d, d->planar.data, r->b->images,
                        n * pada_shape_count(shape) * (int64_t)sizeof(float));
-        note(r, pada_cuda_import(d->stream, d->planar.data, shape, (int)n, value(r, v)), "import");
+        cuda_run_note(r, pada_cuda_import(d->stream, d->planar.data, shape, (int)n, value(r, v)),
+                      "import");
     }
     pada_cuda_send(d, d->labels.data, r->b->labels, n * (int64_t)sizeof(int32_t));
     if (r->b->weights)
@@ -298,11 +284,20 @@ void pada_cuda_run(pada_device *d, const pada_program *q, const pada_bindings *b
                    int count)
 {
     const run r = {d, q, b};
+    const cuda_match *m = &d->match;
 
+    if (d->failure.error == cudaSuccess && count > 0) pada_cuda_begin_nodes(&r, first, count);
     if (first == 0 && d->failure.error == cudaSuccess) send_batch(&r);
-    for (int s = first; s < first + count; s++)
-        for (int i = 0; i < q->stages[s].count; i++) {
-            if (d->failure.error != cudaSuccess) return;
-            run_instr(&r, &q->instrs[q->stages[s].first + i]);
-        }
+    for (int s = 0; s < m->n_steps; s++) {
+        const cuda_step *step = &m->steps[s];
+        if (step->stage < first || step->stage >= first + count) continue;
+        if (d->failure.error != cudaSuccess) return;
+        if (step->kind == CUDA_STEP_INSTR)
+            run_instr(&r, &q->instrs[m->members[step->first]], step->accumulate);
+        else if (step->kind == CUDA_STEP_NODE_FORWARD)
+            pada_cuda_run_node_forward(&r, step);
+        else
+            pada_cuda_run_node_backward(&r, step);
+    }
+    if (first + count == q->n_stages && d->failure.error == cudaSuccess) pada_cuda_end_nodes(&r);
 }

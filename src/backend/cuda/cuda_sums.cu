@@ -31,12 +31,12 @@ __global__ static void image_sums_kernel(sum_kind kind, cuda_tensor u, cuda_tens
 
     if (c < shape.c)
         for (int64_t p = threadIdx.y; p < plane; p += SLICES) {
-            const double value = u.data[n * u.stride + p * shape.c + c];
+            const double value = cuda_get(u, n * u.stride + p * shape.c + c);
             first += value;
             if (kind == MOMENTS)
                 second += value * value;
             else if (x.data)
-                second += value * ((double)x.data[n * x.stride + p * shape.c + c] - mean[c]);
+                second += value * ((double)cuda_get(x, n * x.stride + p * shape.c + c) - mean[c]);
         }
     sums[0][threadIdx.y][threadIdx.x] = first;
     sums[1][threadIdx.y][threadIdx.x] = second;
@@ -121,7 +121,7 @@ int64_t pada_cuda_sums_partial(int channels, int n_images)
 cudaError_t pada_cuda_moments(cudaStream_t stream, cuda_tensor x, pada_shape shape, int n_images,
                               double *partial, float *mean, float *rstd)
 {
-    const cuda_tensor none = {NULL, 0};
+    const cuda_tensor none = {NULL, 0, false};
 
     sum_images(stream, MOMENTS, x, none, NULL, shape, n_images, partial);
     moments_kernel<<<shape.c, ADDERS, 0, stream>>>(partial, n_images, shape, mean, rstd);
@@ -141,7 +141,7 @@ cudaError_t pada_cuda_norm_coef(cudaStream_t stream, cuda_tensor dy, cuda_tensor
 cudaError_t pada_cuda_bias_grad(cudaStream_t stream, cuda_tensor dz, pada_shape shape, int n_images,
                                 double *partial, float *grad)
 {
-    const cuda_tensor none = {NULL, 0};
+    const cuda_tensor none = {NULL, 0, false};
 
     sum_images(stream, PRODUCTS, dz, none, NULL, shape, n_images, partial);
     bias_grad_kernel<<<shape.c, ADDERS, 0, stream>>>(partial, n_images, shape.c, grad);

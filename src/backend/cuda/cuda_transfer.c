@@ -107,33 +107,62 @@ static int64_t planar_index(int64_t i, pada_shape shape)
     return i % shape.c * shape.h * shape.w + i / shape.c;
 }
 
+static float widen(uint16_t half)
+{
+    const uint32_t bits = (uint32_t)half << 16;
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* To the nearest bfloat16, ties to even. */
+static uint16_t narrow(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    if (isnan(value)) return 0x7fff;
+    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
+}
+
 void pada_cuda_unpack(pada_device *d, const void *tensor, int64_t n, pada_shape shape, double *to)
 {
-    const int64_t count = pada_shape_count(shape);
+    const int64_t count = pada_shape_count(shape), size = cuda_element_bytes(d, shape);
 
     for (int64_t image = 0; image < n; image++)
         for (int64_t at = 0; at < count; at += FLOATS) {
             const int64_t some = count - at < FLOATS ? count - at : FLOATS;
-            const char *from = (const char *)tensor + image * cuda_image_bytes(shape);
-            const float *down =
-                pada_cuda_fetch(d, (const float *)from + at, some * (int64_t)sizeof(float));
+            const char *from = (const char *)tensor + image * cuda_image_bytes(d, shape);
+            const void *down = pada_cuda_fetch(d, from + at * size, some * size);
+            const uint16_t *halves = down;
+            const float *floats = down;
             for (int64_t i = 0; i < some; i++)
-                to[image * count + planar_index(at + i, shape)] = down ? down[i] : NAN;
+                to[image * count + planar_index(at + i, shape)] = !down       ? NAN
+                                                                  : size == 2 ? widen(halves[i])
+                                                                              : floats[i];
         }
 }
 
 void pada_cuda_pack(pada_device *d, void *tensor, int64_t n, pada_shape shape, const double *from)
 {
-    const int64_t count = pada_shape_count(shape);
+    const int64_t count = pada_shape_count(shape), size = cuda_element_bytes(d, shape);
 
     for (int64_t image = 0; image < n; image++)
         for (int64_t at = 0; at < count; at += FLOATS) {
             const int64_t some = count - at < FLOATS ? count - at : FLOATS;
-            char *to = (char *)tensor + image * cuda_image_bytes(shape);
-            float *up = pada_cuda_begin_send(d);
+            char *to = (char *)tensor + image * cuda_image_bytes(d, shape);
+            void *up = pada_cuda_begin_send(d);
+            uint16_t *halves = up;
+            float *floats = up;
             if (!up) return;
-            for (int64_t i = 0; i < some; i++)
-                up[i] = (float)from[image * count + planar_index(at + i, shape)];
-            pada_cuda_end_send(d, (float *)to + at, some * (int64_t)sizeof(float));
+            for (int64_t i = 0; i < some; i++) {
+                const float value = (float)from[image * count + planar_index(at + i, shape)];
+                if (size == 2)
+                    halves[i] = narrow(value);
+                else
+                    floats[i] = value;
+            }
+            pada_cuda_end_send(d, to + at * size, some * size);
         }
 }

@@ -3,7 +3,7 @@
  * blockIdx.y is the range, so ranges of any length share one launch. */
 #include "backend/cuda/cuda_math.cuh"
 
-enum { SUM_THREADS = 256 };
+enum { SUM_THREADS = 1024 };
 
 /* Every element i of this block's range once. */
 #define FOR_RANGE(i, ranges)                                                                       \
@@ -91,6 +91,60 @@ cudaError_t pada_cuda_sgd(cudaStream_t stream, float *w, const float *g, float *
                            (float)step->grad_scale, step->nesterov};
 
     sgd_kernel<<<grid_of(ranges), CUDA_BLOCK, 0, stream>>>(w, g, v, *ranges, f);
+    return cudaPeekAtLastError();
+}
+
+/* The sum of n numbers, in an order that depends on n alone; for all threads of a block of CUDA_BLOCK. */
+static __device__ double total(const double *__restrict__ x, int n)
+{
+    __shared__ double sums[CUDA_BLOCK];
+    double sum = 0;
+
+    for (int i = (int)threadIdx.x; i < n; i += CUDA_BLOCK)
+        sum += x[i];
+    sums[threadIdx.x] = sum;
+    for (unsigned half = CUDA_BLOCK / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+    }
+    __syncthreads();
+    return sums[0];
+}
+
+/* Every block works out the norm for itself. */
+__global__ static void clip_sgd_kernel(cuda_clip_job j, const __grid_constant__ cuda_ranges ranges,
+                                       sgd_factors f)
+{
+    const double norm = sqrt(total(j.sums, j.n_sums));
+    const bool finite = norm < INFINITY;                     /* and not NaN */
+    double factor = j.clip > 0 ? j.clip / (norm + 1e-6) : 1; /* as PyTorch's clip_grad_norm_ */
+
+    if (factor > 1) factor = 1;
+    if (j.record && blockIdx.x == 0 && blockIdx.y == 0) {
+        for (int k = (int)threadIdx.x; k < j.n_sums; k += CUDA_BLOCK)
+            j.record[2 + k] = (float)sqrt(j.sums[k]);
+        if (threadIdx.x == 0) {
+            j.record[0] = (float)norm;
+            j.record[1] = (float)factor;
+        }
+    }
+    if (!finite) return;
+    FOR_RANGE(i, ranges)
+    {
+        const float slope = (float)factor * j.g[i] + f.weight_decay * j.w[i];
+        const float velocity = f.momentum * j.v[i] + slope;
+        j.v[i] = velocity;
+        j.w[i] -= f.lr * (f.nesterov ? slope + f.momentum * velocity : velocity);
+    }
+}
+
+cudaError_t pada_cuda_clip_sgd(cudaStream_t stream, const cuda_clip_job *job,
+                               const cuda_ranges *ranges, const pada_sgd_step *step)
+{
+    const sgd_factors f = {(float)step->lr, (float)step->momentum, (float)step->weight_decay, 1,
+                           step->nesterov};
+
+    clip_sgd_kernel<<<grid_of(ranges), CUDA_BLOCK, 0, stream>>>(*job, *ranges, f);
     return cudaPeekAtLastError();
 }
 

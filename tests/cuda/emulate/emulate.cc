@@ -1,9 +1,10 @@
 /* emulate.cc - the threads of emulate.h, and a CUDA runtime without a device.
  *
  * A worker is a stack. A worker runs threads to their ends, one after the other. When one waits at a
- * barrier, its worker is parked and the next worker goes on with the next thread; when all are over
- * or parked, the parked ones go on. So kernels without barriers need a single worker. Workers are
- * started as contexts and switched by jumps, which unlike swapcontext need no system calls. */
+ * barrier or for its warp, its worker is parked and the next worker goes on with the next thread; when
+ * all are over or parked, those whose wait is over go on. So kernels without barriers need a single
+ * worker. Workers are started as contexts and switched by jumps, which unlike swapcontext need no
+ * system calls. */
 #include "emulate.h"
 
 #include <setjmp.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -19,29 +21,55 @@ dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace
 {
-enum { STACK = 64 * 1024 };
+enum { STACK = 64 * 1024, LANES = 32, SHARED = 228 * 1024, MAX_WARPS = 1024 / LANES };
+
+/* Where threads wait for each other. `rounds` counts the meetings that have taken place. */
+struct meeting {
+    unsigned expected, arrived, rounds;
+
+    void check()
+    {
+        if (arrived == 0 || arrived < expected) return;
+        arrived = 0;
+        rounds++;
+    }
+};
 
 struct worker {
     jmp_buf place;
     std::vector<char> stack;
     dim3 thread;
+    unsigned index; /* of the thread in its block */
     bool parked;
+    meeting *at;    /* parked: waiting there until .. */
+    unsigned round; /* .. so many rounds are over */
 };
 
 std::vector<std::unique_ptr<worker>> workers;
 jmp_buf scheduler;
 worker *current;
 unsigned next_thread, n_threads;
+size_t n_shared;
 const std::function<void()> *body;
+meeting block_meeting, warp_meetings[MAX_WARPS];
+/* What lanes put down: in turns, because a quick lane may come to the next meeting before a slow one
+ * has read what the last one brought. */
+uint32_t slots[MAX_WARPS][2][LANES][EMULATE_WORDS];
+alignas(128) char shared[SHARED];
 
 void work(void)
 {
     while (next_thread < n_threads) {
         const unsigned t = next_thread++;
+        current->index = t;
         current->thread = dim3(t % blockDim.x, t / blockDim.x % blockDim.y,
                                t / blockDim.x / blockDim.y);
         threadIdx = current->thread;
         (*body)();
+        /* A thread that has ended does not hold up a barrier, as on a device. */
+        block_meeting.expected--;
+        block_meeting.check();
+        warp_meetings[current->index / LANES].expected--;
     }
     current->parked = false;
     _longjmp(scheduler, 1);
@@ -75,21 +103,43 @@ const worker *start_worker(size_t i)
     return workers[i].get();
 }
 
+void wait_at(meeting *m)
+{
+    worker *self = current;
+
+    self->at = m;
+    self->round = m->rounds + 1;
+    m->arrived++;
+    m->check();
+    self->parked = true;
+    if (_setjmp(self->place) == 0) _longjmp(scheduler, 1);
+}
+
 void run_block(void)
 {
     size_t n_parked = 0;
 
     next_thread = 0;
+    block_meeting = {n_threads, 0, 0};
+    for (unsigned w = 0; w * LANES < n_threads; w++)
+        warp_meetings[w] = {std::min<unsigned>(n_threads - w * LANES, LANES), 0, 0};
+    memset(shared, 0xff, n_shared);
     do {
         n_parked += start_worker(n_parked)->parked;
     } while (next_thread < n_threads);
-    /* A thread that has ended does not hold up a barrier, as on a device. */
     for (size_t left = n_parked; left > 0;) {
+        bool moved = false;
         left = 0;
         for (size_t i = 0; i < n_parked; i++) {
-            if (!workers[i]->parked) continue;
-            resume(workers[i].get());
+            if (workers[i]->parked && workers[i]->round <= workers[i]->at->rounds) {
+                resume(workers[i].get());
+                moved = true;
+            }
             left += workers[i]->parked;
+        }
+        if (!moved && left > 0) {
+            fprintf(stderr, "emulate: the threads of a block wait for each other\n");
+            abort();
         }
     }
 }
@@ -97,19 +147,44 @@ void run_block(void)
 
 void __syncthreads(void)
 {
-    worker *self = current;
-
-    self->parked = true;
-    if (_setjmp(self->place) == 0) _longjmp(scheduler, 1);
+    wait_at(&block_meeting);
 }
 
-void emulate_run(dim3 grid, dim3 block, const std::function<void()> &thread)
+char *emulate_shared(void)
 {
+    return shared;
+}
+
+void emulate_check_row(uint32_t address)
+{
+    if (address % 16 == 0 && address + 16 <= n_shared) return;
+    fprintf(stderr, "emulate: ldmatrix reads address %u of %zu bytes\n", address, n_shared);
+    abort();
+}
+
+const uint32_t *emulate_meet(const uint32_t *mine, int words)
+{
+    const unsigned warp = current->index / LANES, lane = current->index % LANES;
+    uint32_t(*turn)[EMULATE_WORDS] = slots[warp][warp_meetings[warp].rounds % 2];
+
+    if (warp_meetings[warp].expected != LANES) {
+        fprintf(stderr, "emulate: an operation of a warp that has lost threads\n");
+        abort();
+    }
+    memcpy(turn[lane], mine, (size_t)words * sizeof *mine);
+    wait_at(&warp_meetings[warp]);
+    return turn[0];
+}
+
+void emulate_run(dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &thread)
+{
+    n_shared = shared_bytes;
     body = &thread;
     gridDim = grid;
     blockDim = block;
     n_threads = block.x * block.y * block.z;
-    if (grid.x == 0 || grid.y == 0 || grid.z == 0 || n_threads == 0 || n_threads > 1024) {
+    if (grid.x == 0 || grid.y == 0 || grid.z == 0 || n_threads == 0 || n_threads > 1024 ||
+        shared_bytes > SHARED) {
         fprintf(stderr, "emulate: a grid of %ux%u blocks of %u threads\n", grid.x, grid.y,
                 n_threads);
         abort();
@@ -165,6 +240,11 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int)
     memset(properties, 0, sizeof *properties);
     snprintf(properties->name, sizeof properties->name, "emulated device");
     return cudaSuccess;
+}
+
+cudaError_t cudaFuncSetAttribute(const void *, cudaFuncAttribute, int bytes)
+{
+    return bytes <= 227 * 1024 ? cudaSuccess : cudaErrorIllegalAddress;
 }
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *, const void *)

@@ -1,0 +1,368 @@
+/* cuda_match.c - groups the instructions of a stage into launches of node kernels.
+ *
+ * Forward, a convolution is moved up to the sum that it reads. Its result must not lie in memory that is
+ * reused inside the stage, where something else may be in its place that early. Backward, the planner has
+ * put all contributions to a gradient side by side (backend.h, gather): those that no node kernel knows
+ * run first, one by one, and the node kernel adds to them. */
+#include "backend/cuda/cuda_match.h"
+
+#include <string.h>
+
+#include "backend/cuda/cuda_kernels.h"
+#include "base/mem.h"
+
+typedef struct matcher {
+    cuda_match *m;
+    const pada_program *q;
+    bool half;
+    int stage;
+} matcher;
+
+/* ---- room ---- */
+
+void pada_cuda_match_deinit(cuda_match *m)
+{
+    pada_free(m->steps);
+    pada_free(m->members);
+    pada_free(m->taken);
+    pada_free(m->nodes);
+    pada_free(m->terms);
+    *m = (cuda_match){0};
+}
+
+static pada_status make_room(cuda_match *m, const pada_program *q)
+{
+    void *steps, *members, *taken, *nodes, *terms;
+
+    if (q->n_instrs <= m->cap_instrs && q->n_nodes <= m->cap_nodes && q->n_terms <= m->cap_terms)
+        return PADA_OK;
+    pada_cuda_match_deinit(m);
+    PADA_TRY(pada_calloc(&steps, (size_t)q->n_instrs, sizeof *m->steps));
+    m->steps = steps;
+    PADA_TRY(pada_calloc(&members, (size_t)q->n_instrs, sizeof *m->members));
+    m->members = members;
+    PADA_TRY(pada_calloc(&taken, (size_t)q->n_instrs, sizeof *m->taken));
+    m->taken = taken;
+    PADA_TRY(pada_calloc(&nodes, (size_t)q->n_nodes, sizeof *m->nodes));
+    m->nodes = nodes;
+    PADA_TRY(pada_calloc(&terms, (size_t)q->n_terms + 1, sizeof *m->terms));
+    m->terms = terms;
+    m->cap_instrs = q->n_instrs;
+    m->cap_nodes = q->n_nodes;
+    m->cap_terms = q->n_terms;
+    return PADA_OK;
+}
+
+/* ---- what node kernels know ---- */
+
+static bool fits(const matcher *k, pada_value v)
+{
+    return k->half && pada_cuda_node_fits(k->q->nodes[v].shape);
+}
+
+static bool is_node_conv(const matcher *k, pada_value v)
+{
+    const pada_node *node = &k->q->nodes[v];
+    const pada_conv *c = &node->conv;
+
+    return node->op == PADA_OP_CONV && node->bias < 0 && c->stride == 1 && c->c_in == c->c_out &&
+           c->act != PADA_ACT_RELU6 && (c->kernel == 3 || c->kernel == 1) &&
+           c->pad == c->kernel / 2 && fits(k, v);
+}
+
+static bool is_node_term(const pada_term *t)
+{
+    return t->kind != PADA_TERM_AVGPOOL ||
+           (t->pool.kernel == 3 && t->pool.stride == 1 && t->pool.pad == 1);
+}
+
+static int count_norms(const matcher *k, const pada_node *node)
+{
+    int n = 0;
+
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
+        n += k->q->terms[t].kind == PADA_TERM_BATCHNORM;
+    return n;
+}
+
+/* ---- steps ---- */
+
+static cuda_step *begin_step(const matcher *k, cuda_step_kind kind, pada_value v)
+{
+    cuda_match *m = k->m;
+    cuda_step *step = &m->steps[m->n_steps++];
+
+    *step = (cuda_step){.kind = kind, .stage = k->stage, .first = m->n_members, .v = v};
+    return step;
+}
+
+static void add_member(const matcher *k, cuda_step *step, int i)
+{
+    k->m->members[k->m->n_members++] = i;
+    step->count++;
+}
+
+static void add_general(const matcher *k, int i, bool accumulate)
+{
+    cuda_step *step = begin_step(k, CUDA_STEP_INSTR, -1);
+
+    step->accumulate = accumulate;
+    add_member(k, step, i);
+}
+
+static bool is_member(const matcher *k, const cuda_step *step, int i)
+{
+    for (int n = 0; n < step->count; n++)
+        if (k->m->members[step->first + n] == i) return true;
+    return false;
+}
+
+/* Weights as fragments, once per convolution. */
+static void want_fragments(const matcher *k, pada_value v)
+{
+    cuda_node_match *node = &k->m->nodes[v];
+
+    if (node->fragment >= 0) return;
+    node->fragment = k->m->fragment_bytes;
+    k->m->fragment_bytes += 2 * 2 * pada_conv_weights(&k->q->nodes[v].conv);
+}
+
+static int64_t take_sums(const matcher *k, int channels)
+{
+    const int64_t first = k->m->n_sums;
+
+    k->m->n_sums += 2 * channels + 2; /* one counts what does not fit, one is for alignment */
+    return first;
+}
+
+/* ---- forward ---- */
+
+static bool is_node_combine(const matcher *k, pada_value v)
+{
+    const pada_node *node = &k->q->nodes[v];
+
+    if (!fits(k, v) || node->n_terms < 1 || node->n_terms > CUDA_NODE_TERMS) return false;
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
+        if (!is_node_term(&k->q->terms[t])) return false;
+    return true;
+}
+
+static bool reads(const pada_program *q, const pada_instr *instr, pada_value v)
+{
+    const pada_node *node = &q->nodes[instr->v];
+
+    if (node->op != PADA_OP_COMBINE) return node->x == v;
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
+        if (q->terms[t].x == v) return true;
+    return false;
+}
+
+/* Adds the convolutions of v among the instructions [i, end) that may run now, all with one activation. */
+static void add_convs(const matcher *k, cuda_step *step, int i, int end)
+{
+    const pada_program *q = k->q;
+    int n = 0;
+    pada_act act = PADA_ACT_NONE;
+
+    for (; i < end && n < CUDA_NODE_CONVS; i++) {
+        const pada_value z = q->instrs[i].v;
+        if (k->m->taken[i] || q->instrs[i].code != PADA_CODE_CONV_FWD || q->nodes[z].x != step->v)
+            continue;
+        if (!is_node_conv(k, z) || (n > 0 && q->nodes[z].conv.act != act)) continue;
+        if (step->count > 0 && q->node_plans[z].value.in != PADA_WORK) continue;
+        act = q->nodes[z].conv.act;
+        k->m->taken[i] = true;
+        add_member(k, step, i);
+        want_fragments(k, z);
+        if (q->instrs[i].stats) k->m->nodes[z].moments = take_sums(k, q->nodes[z].shape.c);
+        n++;
+    }
+}
+
+/* Whether v is of no use behind the step: it lives in this stage only, and nobody else reads it. */
+static bool is_only_here(const matcher *k, const cuda_step *step, int i, int end)
+{
+    if (k->q->node_plans[step->v].value.in != PADA_LOCAL) return false;
+    for (; i < end; i++)
+        if (!is_member(k, step, i) && reads(k->q, &k->q->instrs[i], step->v)) return false;
+    return true;
+}
+
+static void match_forward(const matcher *k)
+{
+    const pada_program *q = k->q;
+    const int begin = q->stages[k->stage].first, end = begin + q->stages[k->stage].count;
+
+    for (int i = begin; i < end; i++) {
+        const pada_instr *instr = &q->instrs[i];
+        if (k->m->taken[i]) continue;
+        if (instr->code == PADA_CODE_COMBINE_FWD && is_node_combine(k, instr->v)) {
+            cuda_step *step = begin_step(k, CUDA_STEP_NODE_FORWARD, instr->v);
+            add_member(k, step, i);
+            if (instr->stats)
+                k->m->nodes[instr->v].moments = take_sums(k, q->nodes[instr->v].shape.c);
+            add_convs(k, step, i + 1, end);
+            step->no_store = !instr->stats && is_only_here(k, step, i + 1, end);
+        } else if (instr->code == PADA_CODE_CONV_FWD && is_node_conv(k, instr->v)) {
+            cuda_step *step = begin_step(k, CUDA_STEP_NODE_FORWARD, q->nodes[instr->v].x);
+            step->no_store = true;
+            add_convs(k, step, i, end);
+        } else {
+            add_general(k, i, false);
+        }
+    }
+}
+
+/* ---- backward ---- */
+
+/* The value whose gradient an instruction contributes to or, NORM_SUMS, waits for; -1: none. */
+static pada_value receiver(const pada_program *q, const pada_instr *instr)
+{
+    if (instr->code == PADA_CODE_NORM_SUMS) return instr->v;
+    if (instr->code == PADA_CODE_COMBINE_BWD) return q->terms[instr->term].x;
+    return q->nodes[instr->v].x;
+}
+
+/* Whether the node kernel for the gradient of x takes this instruction. */
+static bool is_node_part(const matcher *k, const pada_instr *instr, pada_act act, int n_convs,
+                         int n_flows)
+{
+    const pada_program *q = k->q;
+
+    switch (instr->code) {
+    case PADA_CODE_NORM_SUMS: return count_norms(k, &q->nodes[instr->v]) <= CUDA_NODE_TERMS;
+    case PADA_CODE_COMBINE_BWD: /* one flow is left for what others contribute */
+        return !instr->norms && is_node_term(&q->terms[instr->term]) &&
+               n_flows < CUDA_NODE_CONVS - 1;
+    case PADA_CODE_CONV_BWD:
+        return is_node_conv(k, instr->v) && n_convs < CUDA_NODE_CONVS &&
+               (n_convs == 0 || q->nodes[instr->v].conv.act == act);
+    default: return false;
+    }
+}
+
+/* Two convolutions with the same weights cannot be reduced in one launch. */
+static bool shares_weights(const matcher *k, pada_value v)
+{
+    for (int u = 0; u < k->q->n_nodes; u++)
+        if (u != v && k->m->nodes[u].partial >= 0 && k->q->nodes[u].weight == k->q->nodes[v].weight)
+            return true;
+    return false;
+}
+
+static void add_back_conv(const matcher *k, pada_value v)
+{
+    const pada_node *node = &k->q->nodes[v];
+
+    want_fragments(k, v);
+    k->m->nodes[v].partial = k->m->partial_floats;
+    k->m->partial_floats +=
+        pada_conv_weights(&node->conv) * pada_cuda_node_blocks(node->shape, k->q->n_images);
+}
+
+static void add_norm_sums(const matcher *k, pada_value v)
+{
+    const pada_node *node = &k->q->nodes[v];
+
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
+        if (k->q->terms[t].kind == PADA_TERM_BATCHNORM)
+            k->m->terms[t].slopes = take_sums(k, node->shape.c);
+}
+
+/* The instructions [begin, end), all for the gradient of x. */
+static void match_gradient(const matcher *k, pada_value x, int begin, int end)
+{
+    const pada_program *q = k->q;
+    int n_convs = 0, n_flows = 0, n_general = 0, n_parts = 0;
+    pada_act act = PADA_ACT_NONE;
+
+    for (int i = begin; i < end && fits(k, x); i++) {
+        const pada_instr *instr = &q->instrs[i];
+        if (!is_node_part(k, instr, act, n_convs, n_flows)) continue;
+        if (instr->code == PADA_CODE_CONV_BWD) {
+            if (shares_weights(k, instr->v)) continue;
+            act = q->nodes[instr->v].conv.act;
+            add_back_conv(k, instr->v);
+            n_convs++;
+        } else if (instr->code == PADA_CODE_NORM_SUMS) {
+            add_norm_sums(k, x);
+        } else {
+            n_flows++;
+        }
+        k->m->taken[i] = true;
+        n_parts++;
+    }
+    for (int i = begin; i < end; i++)
+        if (!k->m->taken[i] && q->instrs[i].code != PADA_CODE_NORM_SUMS)
+            add_general(k, i, n_general++ > 0);
+    if (n_parts > 0) {
+        const bool has_grad = q->nodes[x].op != PADA_OP_INPUT;
+        cuda_step *step = begin_step(k, CUDA_STEP_NODE_BACKWARD, x);
+        step->accumulate = has_grad && n_general > 0;
+        step->no_store = !has_grad || (n_convs == 0 && n_flows == 0);
+        for (int i = begin; i < end; i++)
+            if (k->m->taken[i]) add_member(k, step, i);
+    }
+    for (int i = begin; i < end; i++) /* of the complete gradient */
+        if (!k->m->taken[i] && q->instrs[i].code == PADA_CODE_NORM_SUMS) add_general(k, i, false);
+}
+
+static void match_backward(const matcher *k)
+{
+    const pada_program *q = k->q;
+    const int begin = q->stages[k->stage].first, end = begin + q->stages[k->stage].count;
+
+    for (int i = begin, next; i < end; i = next) {
+        const pada_value x = receiver(q, &q->instrs[i]);
+        for (next = i + 1; next < end && x != PADA_ZERO && receiver(q, &q->instrs[next]) == x;)
+            next++;
+        if (x == PADA_ZERO)
+            add_general(k, i, false);
+        else
+            match_gradient(k, x, i, next);
+    }
+}
+
+/* ---- what general kernels need from node kernels ---- */
+
+static void mark_finishes(const matcher *k)
+{
+    const pada_program *q = k->q;
+    cuda_match *m = k->m;
+
+    for (int s = 0; s < m->n_steps; s++) {
+        if (m->steps[s].kind != CUDA_STEP_INSTR) continue;
+        const pada_instr *instr = &q->instrs[m->members[m->steps[s].first]];
+        const pada_node *node = &q->nodes[instr->v];
+        if (instr->code == PADA_CODE_CONV_BWD && instr->term >= 0)
+            m->terms[instr->term].finish = true;
+        if (instr->code == PADA_CODE_COMBINE_BWD && instr->norms)
+            m->terms[instr->term].finish = true;
+        if (instr->code != PADA_CODE_COMBINE_FWD && instr->code != PADA_CODE_NORM_SUMS) continue;
+        for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
+            if (q->terms[t].kind == PADA_TERM_BATCHNORM) m->nodes[q->terms[t].x].finish = true;
+    }
+}
+
+pada_status pada_cuda_match(cuda_match *m, const pada_program *q, bool half)
+{
+    PADA_TRY(make_room(m, q));
+    m->n_steps = m->n_members = 0;
+    m->n_forward_sums = m->n_sums = m->fragment_bytes = m->partial_floats = 0;
+    for (int v = 0; v < q->n_nodes; v++)
+        m->nodes[v] = (cuda_node_match){-1, false, -1, -1};
+    for (int t = 0; t < q->n_terms; t++)
+        m->terms[t] = (cuda_term_match){-1, false};
+    memset(m->taken, 0, (size_t)q->n_instrs * sizeof *m->taken);
+    for (int s = 0; s < q->n_stages; s++) {
+        const matcher k = {m, q, half, s};
+        if (s < q->n_forward)
+            match_forward(&k);
+        else
+            match_backward(&k);
+        if (s == q->n_forward - 1) m->n_forward_sums = m->n_sums;
+    }
+    mark_finishes(&(matcher){m, q, half, 0});
+    PADA_ASSERT(m->n_members == q->n_instrs);
+    return PADA_OK;
+}

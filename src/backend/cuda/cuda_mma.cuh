@@ -1,0 +1,316 @@
+/* cuda_mma.cuh - what the fast kernels do beyond plain CUDA C: operations of a whole warp, packed
+ * bfloat16, fixed-point sums, dependent launches.
+ *
+ * Each exists twice: as instructions for the device, and for tests/cuda/emulate, where the lanes of a
+ * warp meet and exchange operands. Fragments are those of mma.m16n8k16; with g = lane / 4 and
+ * q = lane % 4 a lane holds
+ *
+ *   a[0] A[g][2q..]  a[1] A[g+8][2q..]  a[2] A[g][2q+8..]  a[3] A[g+8][2q+8..]   pairs of bfloat16
+ *   b0   B[2q..][g]  b1   B[2q+8..][g]                                           pairs of bfloat16
+ *   c[0] C[g][2q]    c[1] C[g][2q+1]    c[2] C[g+8][2q]    c[3] C[g+8][2q+1]     float
+ */
+#ifndef PADA_BACKEND_CUDA_CUDA_MMA_CUH
+#define PADA_BACKEND_CUDA_CUDA_MMA_CUH
+
+#include "backend/cuda/cuda_math.cuh"
+
+/* ---- packed bfloat16 ---- */
+
+static __device__ __forceinline__ float cuda_low(uint32_t pair)
+{
+    return cuda_widen((uint16_t)pair);
+}
+
+static __device__ __forceinline__ float cuda_high(uint32_t pair)
+{
+    return cuda_widen((uint16_t)(pair >> 16));
+}
+
+static __device__ __forceinline__ void cuda_unpack8(uint4 u, float f[8])
+{
+    f[0] = cuda_low(u.x), f[1] = cuda_high(u.x), f[2] = cuda_low(u.y), f[3] = cuda_high(u.y);
+    f[4] = cuda_low(u.z), f[5] = cuda_high(u.z), f[6] = cuda_low(u.w), f[7] = cuda_high(u.w);
+}
+
+#ifdef __CUDACC__
+
+static __device__ __forceinline__ uint32_t cuda_pair(float low, float high)
+{
+    uint32_t pair;
+
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+    return pair;
+}
+
+static __device__ __forceinline__ uint32_t cuda_relu2(uint32_t pair) /* keeps NaN */
+{
+    uint32_t positive;
+
+    asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(positive) : "r"(pair), "r"(0));
+    return positive;
+}
+
+/* ---- warps ---- */
+
+static __device__ __forceinline__ uint32_t cuda_shared_address(const void *shared)
+{
+    return (uint32_t)__cvta_generic_to_shared(shared);
+}
+
+/* Four 8x8 matrices of 16-bit elements: lane l gives the address of row l % 8 of matrix l / 8 and gets
+ * the pair at row lane / 4, columns 2q, 2q + 1 of each. */
+static __device__ __forceinline__ void cuda_load_matrices(uint32_t m[4], uint32_t address)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3])
+                 : "r"(address)
+                 : "memory");
+}
+
+/* The same of the transposed matrices. */
+static __device__ __forceinline__ void cuda_load_transposed(uint32_t m[4], uint32_t address)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3])
+                 : "r"(address)
+                 : "memory");
+}
+
+/* c += a b */
+static __device__ __forceinline__ void cuda_mma(float c[4], const uint32_t a[4], uint32_t b0,
+                                                uint32_t b1)
+{
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+        "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+static __device__ __forceinline__ float cuda_exchange(float x, int mask)
+{
+    return __shfl_xor_sync(~0u, x, mask);
+}
+
+/* ---- launches ---- */
+
+/* A kernel that is launched with cuda_launch may start before the one in front of it is over; it
+ * waits here before it touches memory, and lets the next one start. */
+static __device__ __forceinline__ void cuda_begin(void)
+{
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
+#define CUDA_DYNAMIC_SHARED(name) extern __shared__ __align__(128) char name[]
+
+template <typename Kernel, typename Job>
+static cudaError_t cuda_launch(Kernel kernel, unsigned grid, unsigned block, size_t shared_bytes,
+                               cudaStream_t stream, const Job &job)
+{
+    cudaLaunchConfig_t config = {};
+    cudaLaunchAttribute attribute;
+
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    config.gridDim = dim3(grid);
+    config.blockDim = dim3(block);
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    return cudaLaunchKernelEx(&config, kernel, job);
+}
+
+/* Any order of additions gives the same sum. */
+static __device__ __forceinline__ void cuda_add_fixed(int64_t *sum, int64_t x)
+{
+    atomicAdd((unsigned long long *)sum, (unsigned long long)x);
+}
+
+/* Past the first cache, which may hold the line from before. */
+static __device__ __forceinline__ int64_t cuda_load_fixed(const int64_t *sum)
+{
+    return __ldcg(sum);
+}
+
+#else
+
+static inline uint32_t cuda_pair(float low, float high)
+{
+    return cuda_narrow(low) | (uint32_t)cuda_narrow(high) << 16;
+}
+
+static inline uint32_t cuda_relu2(uint32_t pair)
+{
+    const float low = cuda_low(pair), high = cuda_high(pair);
+
+    return (low <= 0 ? 0 : pair & 0xffffu) | (high <= 0 ? 0 : pair & 0xffff0000u);
+}
+
+static inline uint32_t cuda_shared_address(const void *shared)
+{
+    return (uint32_t)((const char *)shared - emulate_shared());
+}
+
+static inline unsigned emulated_lane(void)
+{
+    return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32;
+}
+
+static inline uint16_t emulated_element(const uint32_t *lanes, unsigned matrix, unsigned row,
+                                        unsigned column)
+{
+    const uint32_t address = lanes[(8 * matrix + row) * EMULATE_WORDS];
+    uint16_t element;
+
+    emulate_check_row(address);
+    memcpy(&element, emulate_shared() + address + 2 * column, sizeof element);
+    return element;
+}
+
+static inline void cuda_load_matrices(uint32_t m[4], uint32_t address)
+{
+    const unsigned g = emulated_lane() / 4, q = emulated_lane() % 4;
+    const uint32_t *lanes = emulate_meet(&address, 1);
+
+    for (unsigned k = 0; k < 4; k++)
+        m[k] = emulated_element(lanes, k, g, 2 * q) |
+               (uint32_t)emulated_element(lanes, k, g, 2 * q + 1) << 16;
+}
+
+static inline void cuda_load_transposed(uint32_t m[4], uint32_t address)
+{
+    const unsigned g = emulated_lane() / 4, q = emulated_lane() % 4;
+    const uint32_t *lanes = emulate_meet(&address, 1);
+
+    for (unsigned k = 0; k < 4; k++)
+        m[k] = emulated_element(lanes, k, 2 * q, g) |
+               (uint32_t)emulated_element(lanes, k, 2 * q + 1, g) << 16;
+}
+
+static inline void cuda_mma(float c[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
+{
+    const unsigned g = emulated_lane() / 4, q = emulated_lane() % 4;
+    const uint32_t mine[6] = {a[0], a[1], a[2], a[3], b0, b1};
+    const uint32_t *lanes = emulate_meet(mine, 6);
+
+    for (unsigned k = 0; k < 4; k++) {
+        const unsigned row = k / 2, n = 2 * q + k % 2; /* row: g + 8 row */
+        float sum = 0;
+        for (unsigned i = 0; i < 16; i++) {
+            const uint32_t *from_a = lanes + (4 * g + i % 8 / 2) * EMULATE_WORDS;
+            const uint32_t *from_b = lanes + (4 * n + i % 8 / 2) * EMULATE_WORDS;
+            const uint32_t pa = from_a[row + 2 * (i / 8)], pb = from_b[4 + i / 8];
+            sum += i % 2 ? cuda_high(pa) * cuda_high(pb) : cuda_low(pa) * cuda_low(pb);
+        }
+        c[k] += sum;
+    }
+}
+
+static inline float cuda_exchange(float x, int mask)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    const unsigned other = emulated_lane() ^ (unsigned)mask;
+    bits = emulate_meet(&bits, 1)[other * EMULATE_WORDS];
+    memcpy(&x, &bits, sizeof bits);
+    return x;
+}
+
+static inline void cuda_begin(void)
+{
+}
+
+#define CUDA_DYNAMIC_SHARED(name) char *const name = emulate_shared()
+
+template <typename Kernel, typename Job>
+static cudaError_t cuda_launch(Kernel kernel, unsigned grid, unsigned block, size_t shared_bytes,
+                               cudaStream_t stream, const Job &job)
+{
+    emulate_launch(kernel, dim3(grid), dim3(block), shared_bytes, stream)(job);
+    return cudaSuccess;
+}
+
+static inline void cuda_add_fixed(int64_t *sum, int64_t x)
+{
+    *sum = (int64_t)((uint64_t)*sum + (uint64_t)x);
+}
+
+static inline int64_t cuda_load_fixed(const int64_t *sum)
+{
+    return *sum;
+}
+
+#endif
+
+/* ---- sums in fixed point ----
+ *
+ * Blocks add their shares of a sum over the batch as integers, so that the order does not matter. A
+ * share that does not fit (or is NaN) spoils the sums for good: they are NaN when they are read, and so
+ * is the loss. A vector of sums is
+ *
+ *   [ channel 0: first, second | channel 1: .. | how many shares did not fit ]      int64_t
+ */
+
+#define CUDA_FORWARD_SCALE  0x1p24f /* of moments: up to 2^38, in steps of 2^-24 */
+#define CUDA_BACKWARD_SCALE 0x1p40f /* of gradients: up to 2^22, in steps of 2^-40 */
+
+/* Adds this block's share of sum i (channel i / 2). */
+static __device__ __forceinline__ void cuda_add_share(int64_t *sums, int channels, int i,
+                                                      float share, float scale)
+{
+    const float fixed = share * scale;
+
+    if (fabsf(fixed) < 0x1p62f / (float)gridDim.x)
+        cuda_add_fixed(sums + i, (int64_t)rintf(fixed));
+    else
+        cuda_add_fixed(sums + 2 * channels, 1);
+}
+
+static __device__ __forceinline__ double cuda_read_sum(const int64_t *sums, int channels, int i,
+                                                       float scale)
+{
+    return cuda_load_fixed(sums + 2 * channels) == 0
+               ? (double)cuda_load_fixed(sums + i) / (double)scale
+               : (double)NAN;
+}
+
+/* Batch norm of one channel: from its sums, or as it was worked out before. */
+static __device__ __forceinline__ void cuda_read_moments(const cuda_moments *m, int channels, int c,
+                                                         double count, double *mean, double *rstd)
+{
+    if (!m->sums) {
+        *mean = m->mean[c];
+        *rstd = m->rstd[c];
+        return;
+    }
+    const double sum = cuda_read_sum(m->sums, channels, 2 * c, CUDA_FORWARD_SCALE);
+    const double squares = cuda_read_sum(m->sums, channels, 2 * c + 1, CUDA_FORWARD_SCALE);
+    const double variance = squares / count - sum / count * (sum / count);
+    *mean = sum / count;
+    *rstd = 1 / sqrt((variance < 0 ? 0 : variance) + PADA_BN_EPS);
+}
+
+/* dz = a dy + b z + c of one channel. */
+static __device__ __forceinline__ void cuda_read_slopes(const cuda_slopes *s, int channels, int c,
+                                                        double count, float abc[3])
+{
+    double mean, rstd;
+
+    if (!s->sums) {
+        for (int k = 0; k < 3; k++)
+            abc[k] = s->coef[k * s->vector + c];
+        return;
+    }
+    cuda_read_moments(&s->moments, channels, c, count, &mean, &rstd);
+    const double sum = cuda_read_sum(s->sums, channels, 2 * c, CUDA_BACKWARD_SCALE);
+    const double product =
+        cuda_read_sum(s->sums, channels, 2 * c + 1, CUDA_BACKWARD_SCALE) - mean * sum;
+    const double slope = rstd * rstd * rstd * product / count;
+    abc[0] = (float)rstd;
+    abc[1] = (float)-slope;
+    abc[2] = (float)(slope * mean - rstd * sum / count);
+}
+
+#endif

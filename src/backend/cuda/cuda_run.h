@@ -1,0 +1,41 @@
+/* cuda_run.h - one run of a program: what cuda_run.c and cuda_run_node.c share. */
+#ifndef PADA_BACKEND_CUDA_CUDA_RUN_H
+#define PADA_BACKEND_CUDA_CUDA_RUN_H
+
+#include "backend/cuda/cuda_device.h"
+
+typedef struct cuda_run {
+    pada_device *d;
+    const pada_program *q;
+    const pada_bindings *b;
+} cuda_run;
+
+static inline void cuda_run_note(const cuda_run *r, cudaError_t error, const char *what)
+{
+    cuda_note(&r->d->failure, error, what);
+}
+
+static inline float *work_at(const cuda_run *r, int64_t offset)
+{
+    return (float *)((char *)r->b->work + offset);
+}
+
+/* Floats from one channel vector to the next. */
+static inline int64_t vector_of(const pada_node *node)
+{
+    return cuda_channel_bytes(node->shape.c) / (int64_t)sizeof(float);
+}
+
+cuda_tensor pada_cuda_value(const cuda_run *r, pada_value v);
+cuda_tensor pada_cuda_grad(const cuda_run *r, pada_value v);
+
+/* ---- cuda_run_node.c ---- */
+
+/* Before the stages [first, first + count): zeroes sums, brings weights into the order of fragments. */
+void pada_cuda_begin_nodes(const cuda_run *r, int first, int count);
+void pada_cuda_run_node_forward(const cuda_run *r, const cuda_step *step);
+void pada_cuda_run_node_backward(const cuda_run *r, const cuda_step *step);
+/* Behind the last stage: adds up the weight gradients. */
+void pada_cuda_end_nodes(const cuda_run *r);
+
+#endif

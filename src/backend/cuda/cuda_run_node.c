@@ -1,0 +1,229 @@
+/* cuda_run_node.c - steps of a program that are one launch of a node kernel, and what they need before and
+ * behind: sums set to zero, weights as fragments, weight gradients added up. */
+#include "backend/cuda/cuda_run.h"
+
+static int64_t *sums_at(const cuda_run *r, int64_t first)
+{
+    return first < 0 ? NULL : (int64_t *)r->d->fixed.data + first;
+}
+
+static char *fragments_of(const cuda_run *r, pada_value conv, bool transposed)
+{
+    const int64_t bytes = 2 * pada_conv_weights(&r->q->nodes[conv].conv);
+
+    return (char *)r->d->fragments.data + r->d->match.nodes[conv].fragment +
+           (transposed ? bytes : 0);
+}
+
+static int taps_of(const pada_node *conv)
+{
+    return conv->conv.kernel * conv->conv.kernel;
+}
+
+/* Moments of v: sums where a node kernel makes them, else what the general kernels left. */
+static cuda_moments moments_of(const cuda_run *r, pada_value v)
+{
+    const float *mean = work_at(r, r->q->node_plans[v].stats);
+
+    return (cuda_moments){sums_at(r, r->d->match.nodes[v].moments), mean,
+                          mean + vector_of(&r->q->nodes[v])};
+}
+
+static cuda_slopes slopes_of(const cuda_run *r, int term)
+{
+    const pada_value x = r->q->terms[term].x;
+
+    return (cuda_slopes){.moments = moments_of(r, x),
+                         .sums = sums_at(r, r->d->match.terms[term].slopes),
+                         .coef = work_at(r, r->q->term_plans[term].coef),
+                         .vector = vector_of(&r->q->nodes[x])};
+}
+
+/* ---- before and behind ---- */
+
+static void clear_sums(const cuda_run *r, int64_t first, int64_t end)
+{
+    if (first == end) return;
+    cuda_run_note(r,
+                  cudaMemsetAsync(sums_at(r, first), 0, (size_t)(end - first) * sizeof(int64_t),
+                                  r->d->stream),
+                  "clear sums");
+}
+
+static void pack_weights(const cuda_run *r)
+{
+    cuda_weight_jobs jobs = {.n = 0};
+
+    for (int v = 0; v <= r->q->n_nodes; v++) {
+        if (jobs.n == CUDA_MAX_WEIGHTS || (v == r->q->n_nodes && jobs.n > 0)) {
+            cuda_run_note(
+                r, pada_cuda_pack_weights(r->d->stream, r->b->params, &jobs, r->d->fragments.data),
+                "pack_weights");
+            jobs.n = 0;
+        }
+        if (v == r->q->n_nodes || r->d->match.nodes[v].fragment < 0) continue;
+        const pada_node *node = &r->q->nodes[v];
+        jobs.at[jobs.n++] = (cuda_weight_job){node->weight, r->d->match.nodes[v].fragment,
+                                              node->conv.c_in, taps_of(node)};
+    }
+}
+
+void pada_cuda_begin_nodes(const cuda_run *r, int first, int count)
+{
+    const cuda_match *m = &r->d->match;
+    const int back = r->q->n_forward;
+
+    if (first == 0) {
+        clear_sums(r, 0, m->n_sums);
+        r->d->slopes_clean = true;
+        pack_weights(r);
+    }
+    if (first <= back && back < first + count) {
+        if (!r->d->slopes_clean) clear_sums(r, m->n_forward_sums, m->n_sums);
+        r->d->slopes_clean = false;
+    }
+}
+
+void pada_cuda_end_nodes(const cuda_run *r)
+{
+    cuda_reduce_jobs jobs = {.n = 0};
+
+    for (int v = 0; v <= r->q->n_nodes; v++) {
+        if (jobs.n == CUDA_MAX_WEIGHTS || (v == r->q->n_nodes && jobs.n > 0)) {
+            cuda_run_note(r, pada_cuda_reduce_weights(r->d->stream, &jobs, r->b->grads),
+                          "reduce_weights");
+            jobs.n = 0;
+        }
+        if (v == r->q->n_nodes || r->d->match.nodes[v].partial < 0) continue;
+        const pada_node *node = &r->q->nodes[v];
+        jobs.at[jobs.n++] = (cuda_reduce_job){
+            (float *)r->d->shares.data + r->d->match.nodes[v].partial, node->weight,
+            node->conv.c_in, taps_of(node), pada_cuda_node_blocks(node->shape, r->q->n_images)};
+    }
+}
+
+/* ---- forward ---- */
+
+static void add_terms(const cuda_run *r, cuda_node_forward_job *job, const pada_node *node)
+{
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
+        const pada_term *from = &r->q->terms[t];
+        cuda_node_term term = {.kind = from->kind, .x = pada_cuda_value(r, from->x).data};
+        if (term.kind == PADA_TERM_BATCHNORM) term.moments = moments_of(r, from->x);
+        job->terms[job->n_terms++] = term;
+    }
+    /* A pool comes last, because the first term is loaded early. */
+    for (int k = 1; k < job->n_terms && job->terms[0].kind == PADA_TERM_AVGPOOL; k++) {
+        const cuda_node_term first = job->terms[0];
+        job->terms[0] = job->terms[k];
+        job->terms[k] = first;
+    }
+}
+
+static void finish_moments(const cuda_run *r, pada_value v)
+{
+    const pada_node *node = &r->q->nodes[v];
+    const cuda_moments m = moments_of(r, v);
+
+    if (!m.sums || !r->d->match.nodes[v].finish) return;
+    cuda_run_note(r,
+                  pada_cuda_finish_moments(r->d->stream, m.sums, node->shape, r->q->n_images,
+                                           (float *)m.mean, (float *)m.rstd),
+                  "finish_moments");
+}
+
+void pada_cuda_run_node_forward(const cuda_run *r, const cuda_step *step)
+{
+    const int *members = r->d->match.members + step->first;
+    cuda_node_forward_job job = {.shape = r->q->nodes[step->v].shape, .n_images = r->q->n_images};
+    int first = 0;
+
+    if (r->q->instrs[members[0]].code == PADA_CODE_COMBINE_FWD) {
+        first = 1;
+        add_terms(r, &job, &r->q->nodes[step->v]);
+        job.sums = sums_at(r, r->d->match.nodes[step->v].moments);
+        if (!step->no_store) job.y = pada_cuda_value(r, step->v).data;
+    } else {
+        job.n_terms = 1;
+        job.terms[0] =
+            (cuda_node_term){.kind = PADA_TERM_IDENTITY, .x = pada_cuda_value(r, step->v).data};
+    }
+    for (int k = first; k < step->count; k++) {
+        const pada_value z = r->q->instrs[members[k]].v;
+        const pada_node *node = &r->q->nodes[z];
+        job.relu = node->conv.act == PADA_ACT_RELU;
+        job.convs[job.n_convs++] =
+            (cuda_node_conv){taps_of(node), fragments_of(r, z, false), pada_cuda_value(r, z).data,
+                             sums_at(r, r->d->match.nodes[z].moments)};
+    }
+    cuda_run_note(r, pada_cuda_node_forward(r->d->stream, &job), "node_forward");
+    for (int k = 0; k < step->count; k++)
+        finish_moments(r, r->q->instrs[members[k]].v);
+}
+
+/* ---- backward ---- */
+
+static void add_norms(const cuda_run *r, cuda_node_backward_job *job, const pada_node *node)
+{
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
+        if (r->q->terms[t].kind != PADA_TERM_BATCHNORM) continue;
+        job->norms[job->n_norms++] = (cuda_node_norm){pada_cuda_value(r, r->q->terms[t].x).data,
+                                                      sums_at(r, r->d->match.terms[t].slopes)};
+    }
+}
+
+static void add_back_conv(const cuda_run *r, cuda_node_backward_job *job, const pada_instr *instr)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    cuda_node_back_conv conv = {
+        .taps = taps_of(node),
+        .dy = pada_cuda_grad(r, instr->dy).data,
+        .weight = fragments_of(r, instr->v, true),
+        .partial = (float *)r->d->shares.data + r->d->match.nodes[instr->v].partial,
+    };
+
+    if (instr->term >= 0) {
+        conv.z = pada_cuda_value(r, instr->v).data;
+        conv.slopes = slopes_of(r, instr->term);
+    }
+    job->relu = node->conv.act == PADA_ACT_RELU;
+    job->y = pada_cuda_value(r, node->x).data;
+    job->convs[job->n_convs++] = conv;
+}
+
+static void finish_slopes(const cuda_run *r, const pada_node *node)
+{
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
+        const cuda_term_match *term = &r->d->match.terms[t];
+        if (term->slopes < 0 || !term->finish) continue;
+        const cuda_slopes slopes = slopes_of(r, t);
+        cuda_run_note(r,
+                      pada_cuda_finish_slopes(r->d->stream, &slopes, node->shape, r->q->n_images,
+                                              (float *)slopes.coef, slopes.vector),
+                      "finish_slopes");
+    }
+}
+
+void pada_cuda_run_node_backward(const cuda_run *r, const cuda_step *step)
+{
+    const pada_node *node = &r->q->nodes[step->v];
+    const int *members = r->d->match.members + step->first;
+    cuda_node_backward_job job = {.shape = node->shape, .n_images = r->q->n_images};
+
+    if (!step->no_store) job.dy = pada_cuda_grad(r, step->v).data;
+    if (step->accumulate)
+        job.flows[job.n_flows++] = (cuda_node_flow){false, pada_cuda_grad(r, step->v).data};
+    for (int k = 0; k < step->count; k++) {
+        const pada_instr *instr = &r->q->instrs[members[k]];
+        if (instr->code == PADA_CODE_NORM_SUMS)
+            add_norms(r, &job, node);
+        else if (instr->code == PADA_CODE_CONV_BWD)
+            add_back_conv(r, &job, instr);
+        else
+            job.flows[job.n_flows++] =
+                (cuda_node_flow){r->q->terms[instr->term].kind == PADA_TERM_AVGPOOL,
+                                 pada_cuda_grad(r, instr->v).data};
+    }
+    cuda_run_note(r, pada_cuda_node_backward(r->d->stream, &job), "node_backward");
+    if (job.n_norms > 0) finish_slopes(r, node);
+}

@@ -1,0 +1,244 @@
+/* test_match.c - the grouping of instructions into launches, for the plans of many random paths: every
+ * instruction belongs to one step of its stage, and a step finds what it reads. No device is needed to
+ * run programs here, only to plan them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cuda/cuda_match.h"
+#include "check.h"
+#include "graph/plan.h"
+#include "space/nb201_cells.h"
+
+enum { MAX_NODES = 512, N_PATHS = 400 };
+
+typedef struct fixture {
+    const pada_backend *backend;
+    pada_device *device;
+    pada_space space;
+    pada_params *params;
+    pada_graph *graph;
+    pada_plan *plan;
+    cuda_match match;
+} fixture;
+
+static void make_fixture(fixture *f, pada_space_config config)
+{
+    CHECK_OK(pada_backend_find(&f->backend, "cuda"));
+    CHECK_OK(f->backend->open(&f->device, 1));
+    f->space = nb201_space(&config);
+    CHECK_OK(pada_params_create(&f->params));
+    CHECK_OK(f->space.ops->declare(&f->space, f->params));
+    CHECK_OK(pada_graph_create(&f->graph, MAX_NODES, MAX_NODES));
+    CHECK_OK(pada_plan_create(&f->plan, MAX_NODES, MAX_NODES));
+    f->match = (cuda_match){0};
+}
+
+static void free_fixture(fixture *f)
+{
+    pada_cuda_match_deinit(&f->match);
+    pada_plan_destroy(f->plan);
+    pada_graph_destroy(f->graph);
+    pada_params_destroy(f->params);
+    f->backend->close(f->device);
+}
+
+static int stage_of(const pada_program *q, int instr)
+{
+    int s = 0;
+
+    while (instr >= q->stages[s].first + q->stages[s].count)
+        s++;
+    return s;
+}
+
+/* Tensors an instruction reads and writes: value v is v, gradient v is n_nodes + v. */
+typedef struct access {
+    int reads[32], writes[4], n_reads, n_writes;
+} access;
+
+static access access_of(const pada_program *q, const pada_instr *instr)
+{
+    const pada_node *node = &q->nodes[instr->v];
+    const int grad = q->n_nodes;
+    access a = {.n_reads = 0};
+
+    switch (instr->code) {
+    case PADA_CODE_COMBINE_FWD:
+        for (int t = 0; t < node->n_terms; t++)
+            a.reads[a.n_reads++] = q->terms[node->first_term + t].x;
+        a.writes[a.n_writes++] = instr->v;
+        break;
+    case PADA_CODE_CONV_FWD:
+    case PADA_CODE_GAP_FWD:
+    case PADA_CODE_LINEAR_FWD:
+        if (node->x != PADA_ZERO) a.reads[a.n_reads++] = node->x;
+        a.writes[a.n_writes++] = instr->v;
+        break;
+    case PADA_CODE_LOSS_FWD:
+        a.reads[a.n_reads++] = node->x;
+        a.writes[a.n_writes++] = grad + node->x;
+        break;
+    case PADA_CODE_LINEAR_BWD:
+    case PADA_CODE_GAP_BWD:
+        a.reads[a.n_reads++] = grad + instr->v;
+        if (node->x != PADA_ZERO) a.writes[a.n_writes++] = grad + node->x;
+        break;
+    case PADA_CODE_NORM_SUMS: a.reads[a.n_reads++] = grad + instr->v; break;
+    case PADA_CODE_COMBINE_BWD:
+        assert_true(instr->term >= 0); /* gathered */
+        a.reads[a.n_reads++] = grad + instr->v;
+        a.writes[a.n_writes++] = grad + q->terms[instr->term].x;
+        break;
+    case PADA_CODE_CONV_BWD:
+        a.reads[a.n_reads++] = grad + instr->dy;
+        if (!instr->no_grad_in) a.writes[a.n_writes++] = grad + node->x;
+        break;
+    }
+    return a;
+}
+
+static bool contains(const int *list, int n, int x)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i] == x) return true;
+    return false;
+}
+
+/* Every contribution to what step s reads stands in steps before it, or (a convolution of the sum) in it. */
+static void check_order(const pada_program *q, const cuda_match *m, const int *step_of, int s)
+{
+    for (int k = 0; k < m->steps[s].count; k++) {
+        const int i = m->members[m->steps[s].first + k];
+        const access mine = access_of(q, &q->instrs[i]);
+        for (int other = 0; other < q->n_instrs; other++) {
+            const access theirs = access_of(q, &q->instrs[other]);
+            for (int w = 0; w < theirs.n_writes; w++) {
+                if (!contains(mine.reads, mine.n_reads, theirs.writes[w])) continue;
+                if (step_of[other] > s)
+                    fail_msg("step %d reads what step %d writes", s, step_of[other]);
+            }
+        }
+    }
+}
+
+/* The first contribution stores, all others add. */
+static void check_accumulate(const pada_program *q, const cuda_match *m)
+{
+    bool begun[2 * MAX_NODES] = {false};
+
+    for (int s = 0; s < m->n_steps; s++) {
+        const cuda_step *step = &m->steps[s];
+        bool writes = false;
+        int to = -1;
+        for (int k = 0; k < step->count; k++) {
+            const pada_instr *instr = &q->instrs[m->members[step->first + k]];
+            const access a = access_of(q, instr);
+            if (stage_of(q, m->members[step->first + k]) < q->n_forward || a.n_writes == 0)
+                continue;
+            writes = true;
+            assert_true(to < 0 || to == a.writes[0]);
+            to = a.writes[0];
+        }
+        if (!writes) continue;
+        if (step->accumulate != begun[to])
+            fail_msg("step %d: accumulate is %d", s, step->accumulate);
+        begun[to] = true;
+    }
+}
+
+static void check_match(const pada_program *q, const cuda_match *m)
+{
+    int step_of[4 * MAX_NODES];
+
+    assert_int_equal(m->n_members, q->n_instrs);
+    for (int i = 0; i < q->n_instrs; i++)
+        step_of[i] = -1;
+    for (int s = 0; s < m->n_steps; s++) {
+        const cuda_step *step = &m->steps[s];
+        assert_true(step->count > 0 && (s == 0 || step->stage >= m->steps[s - 1].stage));
+        for (int k = 0; k < step->count; k++) {
+            const int i = m->members[step->first + k];
+            assert_true(i >= 0 && i < q->n_instrs && step_of[i] == -1);
+            assert_int_equal(stage_of(q, i), step->stage);
+            step_of[i] = s;
+        }
+    }
+    for (int s = 0; s < m->n_steps; s++)
+        check_order(q, m, step_of, s);
+    check_accumulate(q, m);
+}
+
+static pada_path random_path(pada_rng *rng)
+{
+    pada_path path = {{0}};
+
+    for (int e = 0; e < 6; e++)
+        path.choice[e] = (uint8_t)pada_rng_below(rng, 5);
+    return path;
+}
+
+static const pada_program *plan(fixture *f, const pada_path *path, int n, bool train)
+{
+    pada_graph_reset(f->graph);
+    f->space.ops->build(&f->space, f->params, path, f->graph);
+    CHECK_OK(pada_graph_status(f->graph));
+    pada_graph_simplify(f->graph);
+    pada_plan_build(f->plan, f->graph, f->backend, f->device, n, train);
+    return pada_plan_program(f->plan);
+}
+
+static void test_random_paths(void **state)
+{
+    fixture f;
+    pada_rng rng;
+    int64_t steps = 0, single = 0;
+
+    (void)state;
+    make_fixture(&f, (pada_space_config){.channels = 16, .cells = 5});
+    pada_rng_init(&rng, 1, "paths", 0);
+    for (int i = 0; i < N_PATHS; i++) {
+        const pada_path path = random_path(&rng);
+        const bool train = i % 4 != 0;
+        const pada_program *q = plan(&f, &path, 1 + i, train);
+        CHECK_OK(pada_cuda_match(&f.match, q, true));
+        if (i % 20 == 0) check_match(q, &f.match);
+        steps += train ? f.match.n_steps : 0;
+        for (int s = 0; train && s < f.match.n_steps; s++)
+            single += f.match.steps[s].kind == CUDA_STEP_INSTR;
+    }
+    print_message("%.1f steps a training step, %.1f of them single instructions\n",
+                  (double)steps / (N_PATHS * 3 / 4), (double)single / (N_PATHS * 3 / 4));
+    free_fixture(&f);
+}
+
+/* Few cells and shapes that no node kernel knows: all paths, all checks. */
+static void test_all_cells(void **state)
+{
+    static const pada_space_config configs[] = {{.channels = 16, .cells = 1},
+                                                {.channels = 4, .cells = 1, .image_size = 8}};
+
+    (void)state;
+    for (int c = 0; c < 2; c++) {
+        fixture f;
+        make_fixture(&f, configs[c]);
+        for (int i = c; i < 15625; i += 7) {
+            pada_path path = {{0}};
+            for (int e = 0, rest = i; e < 6; e++, rest /= 5)
+                path.choice[e] = (uint8_t)(rest % 5);
+            const pada_program *q = plan(&f, &path, 3, i % 3 != 0);
+            CHECK_OK(pada_cuda_match(&f.match, q, true));
+            check_match(q, &f.match);
+            if (c == 1) assert_int_equal(f.match.n_steps, q->n_instrs);
+        }
+        free_fixture(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_paths),
+        cmocka_unit_test(test_all_cells),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
