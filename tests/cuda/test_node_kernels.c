@@ -197,32 +197,36 @@ static void channel_sums(const net *k, const double *u, const double *v, double 
 
 /* ---- sums on the device ---- */
 
-static int64_t *fixed_sums(int channels, const double *sums, double scale)
+/* All in the finest unit, which holds what these tests have. */
+static int64_t *fixed_sums(int channels, const double *sums)
 {
-    const size_t n = 2 * (size_t)channels + 2;
+    const size_t n = (size_t)cuda_sums_count(channels);
     int64_t *host = calloc(n, sizeof *host), *device = device_memory(n * sizeof *host, 0);
 
     for (int i = 0; sums && i < 2 * channels; i++)
-        host[i] = llrint(sums[i] * scale);
+        host[i] = llrint(sums[i] * 0x1p40);
     to_device(device, host, n * sizeof *host);
     free(host);
     return device;
 }
 
 static void check_sums(const char *what, const int64_t *device, int channels, const double *want,
-                       double scale, double tolerance)
+                       double tolerance)
 {
-    int64_t host[2 * 64 + 2];
-    double size = 0;
+    int64_t host[CUDA_UNITS * 2 * 64 + 2];
+    double size = 0, have[2 * 64] = {0};
 
-    from_device(host, device, sizeof *host * (2 * (size_t)channels + 2));
-    assert_true(host[2 * channels] == 0);
+    from_device(host, device, sizeof *host * (size_t)cuda_sums_count(channels));
+    assert_true(host[CUDA_UNITS * 2 * channels] == 0);
+    for (int unit = 0; unit < CUDA_UNITS; unit++)
+        for (int i = 0; i < 2 * channels; i++)
+            have[i] += ldexp((double)host[unit * 2 * channels + i], 32 * unit - 40);
     for (int i = 0; i < 2 * channels; i++)
         if (fabs(want[i]) > size) size = fabs(want[i]);
     for (int i = 0; i < 2 * channels; i++)
-        if (!(fabs((double)host[i] / scale - want[i]) <= tolerance * size))
-            fail_msg("%s: sum %d of channel %d is %g, not %g", what, i % 2, i / 2,
-                     (double)host[i] / scale, want[i]);
+        if (!(fabs(have[i] - want[i]) <= tolerance * size))
+            fail_msg("%s: sum %d of channel %d is %g, not %g", what, i % 2, i / 2, have[i],
+                     want[i]);
 }
 
 /* ---- weights ---- */
@@ -296,10 +300,10 @@ static void check_forward(int c, int n, bool with_relu)
         x[e] = make_tensor(k.count, 1 + e, 0.2 * e, (uint64_t)e);
     for (int e = 0; e <= CONVS; e++) {
         out[e] = device_memory((size_t)k.count * 2 + 256, 0xff);
-        out_sums[e] = fixed_sums(c, NULL, 1);
+        out_sums[e] = fixed_sums(c, NULL);
     }
     channel_sums(&k, x[1].is, x[1].is, sums);
-    int64_t *norm = fixed_sums(c, sums, 0x1p24);
+    int64_t *norm = fixed_sums(c, sums);
     cuda_node_forward_job job = {
         .shape = k.shape,
         .n_images = n,
@@ -325,7 +329,7 @@ static void check_forward(int c, int n, bool with_relu)
     double *have = read_tensor(out[0], k.count);
     check_numbers("y", have, y, k.count, 0x1p-8);
     channel_sums(&k, have, have, sums);
-    check_sums("y", out_sums[0], c, sums, 0x1p24, 1e-6);
+    check_sums("y", out_sums[0], c, sums, 1e-6);
     if (with_relu) relu(have, k.count);
     for (int e = 0; e < CONVS; e++) {
         double *want = zeros(k.count);
@@ -333,7 +337,7 @@ static void check_forward(int c, int n, bool with_relu)
         double *z = read_tensor(out[e + 1], k.count);
         check_numbers(e ? "conv1x1" : "conv3x3", z, want, k.count, 0x1p-8);
         channel_sums(&k, z, z, sums);
-        check_sums(e ? "conv1x1" : "conv3x3", out_sums[e + 1], c, sums, 0x1p24, 1e-6);
+        check_sums(e ? "conv1x1" : "conv3x3", out_sums[e + 1], c, sums, 1e-6);
         free(want);
         free(z);
         uint16_t behind[128]; /* images that do not exist are not written */
@@ -375,7 +379,7 @@ static void check_backward(int c, int n)
     double sums[128], back[128], *want = zeros(k.count), *x = zeros(k.count);
     const int blocks = pada_cuda_node_blocks(k.shape, n);
     void *out = device_memory((size_t)k.count * 2 + 256, 0xff);
-    int64_t *norms[2] = {fixed_sums(c, NULL, 1), fixed_sums(c, NULL, 1)};
+    int64_t *norms[2] = {fixed_sums(c, NULL), fixed_sums(c, NULL)};
     float *grads[CONVS], *partial[CONVS];
     int64_t *moments[CONVS], *slopes[CONVS];
     cuda_node_backward_job job = {.shape = k.shape,
@@ -401,8 +405,8 @@ static void check_backward(int c, int n)
         double *dz = zeros(k.count), *dw = zeros(w[e].n);
         channel_sums(&k, z[e].is, z[e].is, sums);
         channel_sums(&k, dy[e].is, z[e].is, back);
-        moments[e] = fixed_sums(c, sums, 0x1p24);
-        slopes[e] = fixed_sums(c, back, 0x1p40);
+        moments[e] = fixed_sums(c, sums);
+        slopes[e] = fixed_sums(c, back);
         for (int64_t i = 0; i < k.count; i++) {
             double mean, rstd;
             const int ch = (int)(i % c);
@@ -457,7 +461,7 @@ static void check_backward(int c, int n)
     CHECK_CLOSE(relative_error(have, want, k.count), 0, 0x1p-8);
     for (int e = 0; e < 2; e++) {
         channel_sums(&k, have, in[e].is, sums);
-        check_sums("norm", norms[e], c, sums, 0x1p40, 1e-5);
+        check_sums("norm", norms[e], c, sums, 1e-5);
     }
     uint16_t behind[128];
     from_device(behind, (char *)out + k.count * 2, sizeof behind);
@@ -503,7 +507,7 @@ static void test_spoilt_sums(void **state)
     check_cuda(pada_cuda_node_forward_init());
     for (int i = 0; i < 3; i++) {
         static const uint16_t extremes[] = {0x3f80, 0x7fc0, 0x7f00}; /* 1, NaN, 1.7e38 */
-        int64_t *sums = fixed_sums(64, NULL, 1);
+        int64_t *sums = fixed_sums(64, NULL);
         to_device((uint16_t *)x.at + 5, &extremes[i], 2);
         const cuda_node_forward_job job = {.shape = k.shape,
                                            .n_images = 2,

@@ -125,6 +125,14 @@ cudaError_t pada_cuda_bias_grad(cudaStream_t stream, cuda_tensor dz, pada_shape 
 
 enum { CUDA_NODE_TERMS = 6, CUDA_NODE_CONVS = 6 };
 
+enum { CUDA_UNITS = 4 /* of a sum in fixed point; cuda_mma.cuh */ };
+
+/* Integers of the two sums of every channel. One counts what was spoilt, one is for alignment. */
+static inline int64_t cuda_sums_count(int channels)
+{
+    return CUDA_UNITS * 2 * channels + 2;
+}
+
 /* Moments of a tensor: as sums, or (sums NULL) mean and 1/deviation. */
 typedef struct cuda_moments {
     const int64_t *sums;

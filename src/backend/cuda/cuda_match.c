@@ -131,7 +131,7 @@ static int64_t take_sums(const matcher *k, int channels)
 {
     const int64_t first = k->m->n_sums;
 
-    k->m->n_sums += 2 * channels + 2; /* one counts what does not fit, one is for alignment */
+    k->m->n_sums += cuda_sums_count(channels);
     return first;
 }
 

@@ -246,34 +246,36 @@ static inline int64_t cuda_load_fixed(const int64_t *sum)
 
 /* ---- sums in fixed point ----
  *
- * Blocks add their shares of a sum over the batch as integers, so that the order does not matter. A
- * share that does not fit (or is NaN) spoils the sums for good: they are NaN when they are read, and so
- * is the loss. A vector of sums is
+ * Blocks add their shares of a sum over the batch as integers, so that the order does not matter. A sum
+ * has four integers with ever larger units, 2^-40, 2^-8, 2^24 and 2^56, and a share goes to the finest
+ * one that holds it: it is exact to 2^-22 or better, from 2^-40 up to where float32 ends. (Deep paths of
+ * skips have values of 10^9 and more.) NaN and infinity spoil the sums for good: they are NaN when they
+ * are read, and so is the loss. A vector of sums is
  *
- *   [ channel 0: first, second | channel 1: .. | how many shares did not fit ]      int64_t
+ *   [ unit 0: channel 0: first, second | channel 1: .. | unit 1: .. | ... | how many were spoilt ]
  */
-
-#define CUDA_FORWARD_SCALE  0x1p24f /* of moments: up to 2^38, in steps of 2^-24 */
-#define CUDA_BACKWARD_SCALE 0x1p40f /* of gradients: up to 2^22, in steps of 2^-40 */
 
 /* Adds this block's share of sum i (channel i / 2). */
 static __device__ __forceinline__ void cuda_add_share(int64_t *sums, int channels, int i,
-                                                      float share, float scale)
+                                                      float share)
 {
-    const float fixed = share * scale;
+    float scale = 0x1p40f;
 
-    if (fabsf(fixed) < 0x1p62f / (float)gridDim.x)
-        cuda_add_fixed(sums + i, (int64_t)rintf(fixed));
-    else
-        cuda_add_fixed(sums + 2 * channels, 1);
+    for (int unit = 0; unit < CUDA_UNITS; unit++, scale *= 0x1p-32f)
+        if (fabsf(share * scale) < 0x1p62f / (float)gridDim.x) {
+            cuda_add_fixed(sums + unit * 2 * channels + i, (int64_t)rintf(share * scale));
+            return;
+        }
+    cuda_add_fixed(sums + CUDA_UNITS * 2 * channels, 1);
 }
 
-static __device__ __forceinline__ double cuda_read_sum(const int64_t *sums, int channels, int i,
-                                                       float scale)
+static __device__ __forceinline__ double cuda_read_sum(const int64_t *sums, int channels, int i)
 {
-    return cuda_load_fixed(sums + 2 * channels) == 0
-               ? (double)cuda_load_fixed(sums + i) / (double)scale
-               : (double)NAN;
+    double sum = 0;
+
+    for (int unit = CUDA_UNITS - 1; unit >= 0; unit--)
+        sum = sum * 0x1p32 + (double)cuda_load_fixed(sums + unit * 2 * channels + i);
+    return cuda_load_fixed(sums + CUDA_UNITS * 2 * channels) == 0 ? sum * 0x1p-40 : (double)NAN;
 }
 
 /* Batch norm of one channel: from its sums, or as it was worked out before. */
@@ -285,8 +287,8 @@ static __device__ __forceinline__ void cuda_read_moments(const cuda_moments *m, 
         *rstd = m->rstd[c];
         return;
     }
-    const double sum = cuda_read_sum(m->sums, channels, 2 * c, CUDA_FORWARD_SCALE);
-    const double squares = cuda_read_sum(m->sums, channels, 2 * c + 1, CUDA_FORWARD_SCALE);
+    const double sum = cuda_read_sum(m->sums, channels, 2 * c);
+    const double squares = cuda_read_sum(m->sums, channels, 2 * c + 1);
     const double variance = squares / count - sum / count * (sum / count);
     *mean = sum / count;
     *rstd = 1 / sqrt((variance < 0 ? 0 : variance) + PADA_BN_EPS);
@@ -304,9 +306,8 @@ static __device__ __forceinline__ void cuda_read_slopes(const cuda_slopes *s, in
         return;
     }
     cuda_read_moments(&s->moments, channels, c, count, &mean, &rstd);
-    const double sum = cuda_read_sum(s->sums, channels, 2 * c, CUDA_BACKWARD_SCALE);
-    const double product =
-        cuda_read_sum(s->sums, channels, 2 * c + 1, CUDA_BACKWARD_SCALE) - mean * sum;
+    const double sum = cuda_read_sum(s->sums, channels, 2 * c);
+    const double product = cuda_read_sum(s->sums, channels, 2 * c + 1) - mean * sum;
     const double slope = rstd * rstd * rstd * product / count;
     abc[0] = (float)rstd;
     abc[1] = (float)-slope;

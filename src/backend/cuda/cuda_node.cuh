@@ -246,7 +246,7 @@ static __device__ __forceinline__ void node_conv(float (&sum)[T::OUT_ROWS][T::TI
  * but one. */
 template <class T>
 static __device__ __forceinline__ void node_add_sums(float (&first)[8], float (&second)[8],
-                                                     float *room, int64_t *sums, float scale,
+                                                     float *room, int64_t *sums,
                                                      const node_thread<T> &t)
 {
 #pragma unroll
@@ -269,7 +269,7 @@ static __device__ __forceinline__ void node_add_sums(float (&first)[8], float (&
 #pragma unroll
         for (int w = 0; w < T::WARPS; w++)
             share += room[w * T::C * 2 + i];
-        cuda_add_share(sums, T::C, i, share, scale);
+        cuda_add_share(sums, T::C, i, share);
     }
     __syncthreads();
 }

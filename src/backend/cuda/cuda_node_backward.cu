@@ -221,7 +221,7 @@ static __device__ __forceinline__ void add_norms(const float (&dy)[T::ROWS][8],
             for (int k = 0; k < 8; k++)
                 first[k] += dy[r][k], second[k] += dy[r][k] * z[k];
         }
-        node_add_sums<T>(first, second, room, j.norms[e].sums, CUDA_BACKWARD_SCALE, t);
+        node_add_sums<T>(first, second, room, j.norms[e].sums, t);
     }
 }
 

@@ -91,7 +91,7 @@ static __device__ __forceinline__ void finish_sum(float (&sum)[T::ROWS][8],
             v = make_uint4(cuda_relu2(v.x), cuda_relu2(v.y), cuda_relu2(v.z), cuda_relu2(v.w));
         *t.shared(shared, r) = v;
     }
-    if (j.sums) node_add_sums<T>(first, second, room, j.sums, CUDA_FORWARD_SCALE, t);
+    if (j.sums) node_add_sums<T>(first, second, room, j.sums, t);
 }
 
 /* Stores z of this warp's strip, and adds up its moments. */
@@ -148,7 +148,7 @@ static __device__ __forceinline__ void finish_conv(const float (&sum)[T::OUT_ROW
 #pragma unroll
         for (int k = 0; k < T::WARPS / T::GROUPS; k++)
             share += room[(k * T::GROUPS + group) * width * 2 + in_group];
-        cuda_add_share(conv.sums, T::C, i, share, CUDA_FORWARD_SCALE);
+        cuda_add_share(conv.sums, T::C, i, share);
     }
     __syncthreads();
 }
