@@ -18,8 +18,10 @@ dev: deps ## build build/dev/pada: sanitizers on, warnings are errors
 	cmake --preset dev
 	cmake --build --preset dev
 
-demo: release ## evaluate three networks on built-in data and time this machine
-	tools/demo.sh build/release/pada
+demo: deps ## train two supernets on built-in data, rank and compare them; goes on if stopped
+	cmake --preset release
+	cmake --build --preset release --target pada
+	tools/demo.sh build/release/pada build/demo
 
 test: deps ## build and test dev and release; ends with "N passed, N failed, N skipped"
 	@tools/test.sh $(CTEST_ARGS)

@@ -1,14 +1,13 @@
 /* truth_args.c - the options of a truth table and of the metrics against it. */
 #include "cli/truth_args.h"
 
-#include <ctype.h>
 #include <string.h>
 
 const pada_opt pada_truth_options[] = {
     {.name = "truth",
      .type = PADA_OPT_STRING,
      .offset = offsetof(pada_truth_args, file),
-     .meta = "FILE.csv",
+     .meta = "FILE.csv|builtin",
      .help = "truth table: a column `arch` and columns of true accuracies"},
     {.name = "truth-column",
      .type = PADA_OPT_STRING,
@@ -26,24 +25,16 @@ const pada_opt pada_truth_options[] = {
     {.name = NULL},
 };
 
-/* "CIFAR-10" is the column "cifar10". */
-static bool is_column_of(const char *column, const char *data_name)
-{
-    for (; *data_name; data_name++) {
-        if (!isalnum((unsigned char)*data_name)) continue;
-        if (*column++ != tolower((unsigned char)*data_name)) return false;
-    }
-    return *column == '\0';
-}
-
 /* The column without --truth-column; -1: none suggests itself. */
 static int default_column(const pada_truth *table, const char *data_name)
 {
     const int n = pada_truth_n_columns(table);
+    char wanted[PADA_TRUTH_NAME];
 
     if (n == 1) return 0;
+    pada_truth_column_of(data_name, wanted);
     for (int i = 0; i < n; i++)
-        if (is_column_of(pada_truth_column_name(table, i), data_name)) return i;
+        if (strcmp(pada_truth_column_name(table, i), wanted) == 0) return i;
     return -1;
 }
 
@@ -79,7 +70,9 @@ pada_status pada_truth_from_args(pada_truth_column_view *out, const pada_truth_a
 {
     *out = (pada_truth_column_view){0};
     PADA_TRY(pada_truth_open(&out->table, space, args->file));
-    const pada_status st = find_column(out, args, data_name);
+    /* That table is of one data set, whatever the caller guesses. */
+    const bool is_builtin = strcmp(args->file, PADA_TRUTH_BUILTIN) == 0;
+    const pada_status st = find_column(out, args, is_builtin ? PADA_TRUTH_BUILTIN : data_name);
     if (st != PADA_OK) {
         pada_truth_close(out->table);
         *out = (pada_truth_column_view){0};

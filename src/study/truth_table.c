@@ -5,6 +5,7 @@
  *  2. values[column * n_rows + row] is finite for every column and row */
 #include "study/truth_table.h"
 
+#include <ctype.h>
 #include <float.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "space/path_index.h"
+#include "study/builtin_truth.h"
 
 #define ARCH_COLUMN "arch"
 
@@ -148,28 +150,40 @@ static pada_status read_table(pada_truth *t, pada_csv *c, const char *only)
     return PADA_OK;
 }
 
+pada_status pada_truth_read(pada_truth **out, const pada_space *space, const char *name,
+                            const char *text, size_t bytes, const char *column)
+{
+    const pada_file view = {.data = (const uint8_t *)text, .bytes = bytes};
+    pada_csv csv;
+    void *mem;
+
+    *out = NULL;
+    PADA_TRY(pada_calloc(&mem, 1, sizeof **out));
+    pada_truth *t = mem;
+    t->space = *space;
+    pada_csv_init(&csv, name, &view);
+    const pada_status st = read_table(t, &csv, column);
+    if (st != PADA_OK) {
+        pada_truth_close(t);
+        return st;
+    }
+    *out = t;
+    return PADA_OK;
+}
+
 pada_status pada_truth_open_column(pada_truth **out, const pada_space *space, const char *path,
                                    const char *column)
 {
     pada_file file = {0};
-    pada_truth *t = NULL;
-    pada_csv csv;
-    void *mem;
-    pada_status st;
 
     *out = NULL;
-    PADA_TRY(pada_calloc(&mem, 1, sizeof *t));
-    t = mem;
-    t->space = *space;
-    if ((st = pada_file_open(&file, path)) != PADA_OK) goto fail;
-    pada_csv_init(&csv, path, &file);
-    if ((st = read_table(t, &csv, column)) != PADA_OK) goto fail;
+    if (strcmp(path, PADA_TRUTH_BUILTIN) == 0)
+        return pada_truth_read(out, space, path, pada_builtin_truth, pada_builtin_truth_bytes,
+                               column);
+    PADA_TRY(pada_file_open(&file, path));
+    const pada_status st =
+        pada_truth_read(out, space, path, (const char *)file.data, file.bytes, column);
     pada_file_close(&file);
-    *out = t;
-    return PADA_OK;
-fail:
-    pada_file_close(&file);
-    pada_truth_close(t);
     return st;
 }
 
@@ -229,4 +243,14 @@ pada_status pada_truth_column(const pada_truth *t, const char *name, const doubl
     if (near)
         return PADA_FAIL(PADA_EINVAL, "unknown truth column '%s'; did you mean '%s'?", name, near);
     return PADA_FAIL(PADA_EINVAL, "unknown truth column '%s'; the first is '%s'", name, names[0]);
+}
+
+void pada_truth_column_of(const char *data_name, char out[PADA_TRUTH_NAME])
+{
+    size_t n = 0;
+
+    for (; *data_name && n < PADA_TRUTH_NAME - 1; data_name++)
+        if (isalnum((unsigned char)*data_name)) out[n++] = (char)tolower((unsigned char)*data_name);
+    out[n] = '\0';
+    if (n == 0 || strcmp(out, ARCH_COLUMN) == 0) strcpy(out, "accuracy");
 }

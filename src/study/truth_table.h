@@ -1,4 +1,4 @@
-/* truth_table.h - measured accuracies of the networks of a space, read from a CSV file.
+/* truth_table.h - measured accuracies of the networks of a space, read from a CSV table.
  *
  *   arch,cifar10,cifar100                  one column `arch` (canonical string), the others numbers
  *   |avg_pool_3x3~0|+...,85.86,52.9133     row 0: for NAS-Bench-201 the official index
@@ -16,6 +16,10 @@ extern "C" {
 
 typedef struct pada_truth pada_truth;
 
+/* In place of a file: the table inside the program (builtin_truth.h). A file of this name is
+ * "./builtin". */
+#define PADA_TRUTH_BUILTIN "builtin"
+
 /* Reads a file. Missing is PADA_ENOENT; a bad header or row, an architecture twice, a value that is
  * no finite number are PADA_EDATA with "file:line" in the message. */
 pada_status pada_truth_open(pada_truth **out, const pada_space *space, const char *path);
@@ -23,6 +27,9 @@ pada_status pada_truth_open(pada_truth **out, const pada_space *space, const cha
  * PADA_EDATA. column NULL: all columns. */
 pada_status pada_truth_open_column(pada_truth **out, const pada_space *space, const char *path,
                                    const char *column);
+/* The same from memory; `name` is for messages. Nothing of the text is kept. */
+pada_status pada_truth_read(pada_truth **out, const pada_space *space, const char *name,
+                            const char *text, size_t bytes, const char *column);
 void pada_truth_close(pada_truth *truth); /* NULL is fine */
 
 int pada_truth_count(const pada_truth *truth);                      /* rows; at least one */
@@ -33,6 +40,11 @@ int pada_truth_n_columns(const pada_truth *truth); /* without `arch`; at least o
 const char *pada_truth_column_name(const pada_truth *truth, int column);
 /* Values of a column by row, borrowed; an unknown name is PADA_EINVAL and offers the nearest. */
 pada_status pada_truth_column(const pada_truth *truth, const char *name, const double **values);
+
+/* The name of the column of a data set: that of the data in lower case without punctuation,
+ * "CIFAR-10" is "cifar10". Cut where it is long; "accuracy" if nothing is left that could be one. */
+#define PADA_TRUTH_NAME 64
+void pada_truth_column_of(const char *data_name, char out[PADA_TRUTH_NAME]);
 
 #ifdef __cplusplus
 }

@@ -218,6 +218,81 @@ static void test_lack_of_memory_leaves_nothing_behind(void **state)
     assert_int_equal(pada_mem_live(), live);
 }
 
+static void test_from_memory(void **state)
+{
+    const char *text = "arch,a,b\n" SKIP_ALL ",1,x\n";
+    const pada_space space = nb201_space(NULL);
+    const double *values;
+    pada_truth *truth;
+
+    (void)state;
+    assert_int_equal(pada_truth_read(&truth, &space, "memory", text, strlen(text), NULL),
+                     PADA_EDATA);
+    assert_null(truth);
+    assert_string_equal(pada_message(), "memory:2: b: 'x' is not a number");
+    assert_int_equal(pada_truth_read(&truth, &space, "memory", text, strlen(text), "a"), PADA_OK);
+    assert_int_equal(pada_truth_column(truth, "a", &values), PADA_OK);
+    assert_float_equal(values[0], 1, 0);
+    pada_truth_close(truth);
+    assert_int_equal(pada_truth_read(&truth, &space, "memory", NULL, 0, NULL), PADA_EDATA);
+}
+
+/* The table in the program: enough networks, the corners of the space, means of the trainings. */
+static void test_builtin_table(void **state)
+{
+    const pada_space space = nb201_space(NULL);
+    const double *mean, *seeds[3];
+    pada_truth *truth;
+    double low = 100, high = 0;
+
+    (void)state;
+    if (pada_truth_open(&truth, &space, PADA_TRUTH_BUILTIN) != PADA_OK)
+        fail_msg("%s", pada_message());
+    const int n = pada_truth_count(truth);
+    assert_true(n >= 200);
+    assert_int_equal(pada_truth_n_columns(truth), 4);
+    assert_int_equal(pada_truth_column(truth, "builtin", &mean), PADA_OK);
+    assert_int_equal(pada_truth_column(truth, "builtin_0", &seeds[0]), PADA_OK);
+    assert_int_equal(pada_truth_column(truth, "builtin_1", &seeds[1]), PADA_OK);
+    assert_int_equal(pada_truth_column(truth, "builtin_2", &seeds[2]), PADA_OK);
+    for (int op = 0; op < PADA_NB201_OPS; op++) {
+        pada_path all = {{0}};
+        memset(all.choice, op, PADA_NB201_EDGES);
+        assert_true(pada_truth_row(truth, &all) >= 0);
+    }
+    for (int i = 0; i < n; i++) {
+        pada_path form;
+        pada_nb201_canonical(pada_truth_path(truth, i), &form);
+        if (cell_number(&form) == 0) assert_float_equal(mean[i], 10, 0); /* ten classes */
+        assert_float_equal(mean[i], (seeds[0][i] + seeds[1][i] + seeds[2][i]) / 3, 1e-4);
+        low = mean[i] < low ? mean[i] : low;
+        high = mean[i] > high ? mean[i] : high;
+    }
+    assert_true(high - low > 50);
+    pada_truth_close(truth);
+}
+
+static void test_column_names(void **state)
+{
+    static const struct {
+        const char *data, *column;
+    } names[] = {{"CIFAR-10", "cifar10"}, {"ImageNet16-120", "imagenet16120"},
+                 {"builtin", "builtin"},  {"My cats, 2nd try", "mycats2ndtry"},
+                 {"--", "accuracy"},      {"", "accuracy"},
+                 {"Arch", "accuracy"}};
+    char column[PADA_TRUTH_NAME], longest[200];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        pada_truth_column_of(names[i].data, column);
+        assert_string_equal(column, names[i].column);
+    }
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    pada_truth_column_of(longest, column);
+    assert_int_equal(strlen(column), PADA_TRUTH_NAME - 1);
+}
+
 /* methods.md 2.2: facts about the published table. */
 static void test_published_table(void **state)
 {
@@ -266,6 +341,9 @@ int main(void)
         cmocka_unit_test(test_zero_bytes_and_long_fields_are_refused),
         cmocka_unit_test(test_missing_file),
         cmocka_unit_test(test_lack_of_memory_leaves_nothing_behind),
+        cmocka_unit_test(test_from_memory),
+        cmocka_unit_test(test_builtin_table),
+        cmocka_unit_test(test_column_names),
         cmocka_unit_test(test_published_table),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);

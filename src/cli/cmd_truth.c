@@ -1,0 +1,391 @@
+/* cmd_truth.c - `pada truth`: a truth table, by training networks alone. */
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "cli/command.h"
+#include "cli/engine_args.h"
+#include "cli/print.h"
+#include "cli/run_env.h"
+#include "cli/space_args.h"
+#include "cli/stop_signal.h"
+#include "study/builtin_truth.h"
+#include "study/metrics.h"
+#include "study/path_list.h"
+#include "study/standalone.h"
+#include "study/truth_table.h"
+#include "train/run_config.h"
+
+enum { MAX_SEEDS = 60 }; /* columns of a truth table, less the mean */
+
+typedef struct truth {
+    const char *out, *list_file, *dialect, *networks, *data_name;
+    pada_space_args space_args;
+    pada_engine_args engine_args;
+    pada_recipe recipe;
+    int64_t n_seeds, eval_batch;
+    double max_seconds, checkpoint_seconds;
+    bool builtin, quiet, json;
+
+    pada_space space;
+    pada_dataset *data;
+    pada_path_list list;
+    pada_evaluator *evaluator;
+    pada_engine *engine;
+    pada_run_lock lock;
+    char column[PADA_TRUTH_NAME];
+    pada_truth *table; /* the result */
+} truth;
+
+static const pada_opt options_table[] = {
+    {.name = "out",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(truth, out),
+     .meta = "DIR",
+     .help = "folder of the table, " PADA_STANDALONE_TABLE "; the same command on it goes on",
+     .session = true},
+    {.name = "networks",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(truth, networks),
+     .meta = "all|N",
+     .help = "which: all, or N random ones of the seed; a folder may be given more of them later",
+     .session = true},
+    {.name = "list",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(truth, list_file),
+     .meta = "FILE",
+     .help = "those of a file, one architecture per line",
+     .session = true},
+    {.name = "arch-dialect",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(truth, dialect),
+     .meta = "DIALECT",
+     .help = "how that file writes them (default: by their look)",
+     .session = true},
+    {.name = "seeds",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(truth, n_seeds),
+     .default_value = "1",
+     .min = 1,
+     .max = MAX_SEEDS,
+     .meta = "K",
+     .help = "train each with K seeds, from --seed on; the table has the mean, then each",
+     .session = true},
+    {.name = "data",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(truth, data_name),
+     .default_value = "builtin",
+     .meta = "DIR|builtin",
+     .help = "data set; its name is that of the column"},
+    {.name = "eval-batch",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(truth, eval_batch),
+     .default_value = "512",
+     .min = 1,
+     .max = 65536,
+     .meta = "N",
+     .help =
+         "test images per batch; batch norm, without affine part, takes its statistics from it"},
+    {.name = "max-seconds",
+     .type = PADA_OPT_DOUBLE,
+     .offset = offsetof(truth, max_seconds),
+     .default_value = "0",
+     .min = 0,
+     .max = 1e9,
+     .meta = "S",
+     .help = "stop with a checkpoint after so long, exit code 75; 0: never",
+     .session = true},
+    {.name = "checkpoint-seconds",
+     .type = PADA_OPT_DOUBLE,
+     .offset = offsetof(truth, checkpoint_seconds),
+     .default_value = "60",
+     .min = 0,
+     .max = 1e9,
+     .meta = "S",
+     .help = "time between checkpoints of a training; 0: only at its end",
+     .session = true},
+    {.name = "builtin",
+     .type = PADA_OPT_BOOL,
+     .offset = offsetof(truth, builtin),
+     .help = "train nothing: print the table that --truth builtin means",
+     .session = true},
+    {.name = "quiet",
+     .type = PADA_OPT_BOOL,
+     .offset = offsetof(truth, quiet),
+     .help = "no progress, only warnings and errors",
+     .session = true},
+    {.name = "json",
+     .type = PADA_OPT_BOOL,
+     .offset = offsetof(truth, json),
+     .help = "one JSON object per network: arch, top1 (mean, %), seeds (each)",
+     .session = true},
+    {.name = NULL},
+};
+
+static pada_status bind(void *self, pada_options *options)
+{
+    truth *t = self;
+
+    PADA_TRY(pada_options_bind(options, options_table, t));
+    PADA_TRY(pada_options_bind(options, pada_space_options, &t->space_args));
+    PADA_TRY(pada_options_bind(options, pada_standalone_options, &t->recipe));
+    return pada_options_bind(options, pada_engine_options, &t->engine_args);
+}
+
+/* ---- preparing ---- */
+
+static pada_status check_usage(const truth *t, const pada_options *options)
+{
+    if (pada_options_n_words(options) > 0)
+        return PADA_FAIL(PADA_EINVAL, "unexpected word '%s'; see `pada help truth`",
+                         pada_options_word(options, 0));
+    if (t->builtin) return PADA_OK;
+    if (!t->out) return PADA_FAIL(PADA_EINVAL, "no folder for the table: give --out DIR");
+    if (t->list_file && t->networks)
+        return PADA_FAIL(PADA_EINVAL, "--list and --networks: give one of them");
+    if (!t->list_file && !t->networks)
+        return PADA_FAIL(PADA_EINVAL, "which networks? give --networks all|N or --list FILE");
+    return PADA_OK;
+}
+
+static pada_status choose_networks(truth *t)
+{
+    int64_t n;
+
+    if (t->list_file) return pada_path_list_read(&t->list, &t->space, t->list_file, t->dialect);
+    if (strcmp(t->networks, "all") == 0) return pada_path_list_all(&t->list, &t->space);
+    if (pada_parse_int(t->networks, "--networks", 1, INT32_MAX, &n) != PADA_OK)
+        return PADA_FAIL(PADA_EINVAL, "--networks: '%s' is not all or a number", t->networks);
+    return pada_path_list_random(&t->list, &t->space, (int)n, t->recipe.seed);
+}
+
+static pada_status make_engine(truth *t)
+{
+    const int test_batch = pada_evaluator_batch_size(t->evaluator);
+    const int train_batch = (int)t->recipe.batch_size,
+              n_train = t->data->n_images[PADA_SPLIT_TRAIN];
+    pada_engine_desc desc = {.space = &t->space,
+                             .batch_size = train_batch > test_batch ? train_batch : test_batch,
+                             .mode = PADA_TRAIN};
+
+    /* Before the memory for such batches is asked for. */
+    if (train_batch > n_train)
+        return PADA_FAIL(PADA_EINVAL, "--batch-size %d is larger than the %d train images of %s",
+                         train_batch, n_train, t->data->name);
+    PADA_TRY(pada_engine_desc_from_args(&desc, &t->engine_args));
+    if (desc.backend->plans_only)
+        return PADA_FAIL(PADA_EINVAL, "--backend: %s computes nothing; it is for `pada bench`",
+                         desc.backend->name);
+    t->engine_args.backend = desc.backend->name; /* what `auto` stands for belongs to the table */
+    return pada_engine_create(&t->engine, &desc);
+}
+
+static pada_status open_all(truth *t)
+{
+    PADA_TRY(pada_dataset_open(
+        &t->data,
+        &(pada_dataset_desc){.where = t->data_name, .image_size = (int)t->space_args.image_size}));
+    PADA_TRY(pada_space_for_data(&t->space, &t->space_args, t->data));
+    PADA_TRY(choose_networks(t));
+    PADA_TRY(pada_evaluator_create(&t->evaluator,
+                                   &(pada_evaluator_desc){.data = t->data,
+                                                          .split = PADA_SPLIT_TEST,
+                                                          .batch_size = (int)t->eval_batch}));
+    pada_truth_column_of(t->data->name, t->column);
+    return make_engine(t);
+}
+
+/* Takes the folder, stores or compares the configuration, and notes what the table is made with. */
+static pada_status open_folder(truth *t, const pada_options *options)
+{
+    pada_text config = {0}, env = {0}, env_path = {0};
+    pada_status st;
+
+    pada_options_dump(options, &config);
+    pada_text_add(&env_path, "%s/env.json", t->out);
+    if ((st = config.status) != PADA_OK || (st = env_path.status) != PADA_OK) goto out;
+    if ((st = pada_run_env(t->engine, t->data, &env)) != PADA_OK) goto out;
+    if ((st = pada_run_lock_take(&t->lock, t->out)) != PADA_OK) goto out;
+    if ((st = pada_run_check_config(t->out, pada_text_str(&config))) != PADA_OK) goto out;
+    st = pada_file_replace(env_path.data, env.data, env.length);
+out:
+    pada_text_deinit(&config);
+    pada_text_deinit(&env);
+    pada_text_deinit(&env_path);
+    return st;
+}
+
+/* ---- training ---- */
+
+static void print_progress(void *user, const pada_standalone_progress *p)
+{
+    const bool is_terminal = isatty(STDERR_FILENO) != 0;
+    const bool is_last = p->n_done == p->n_total;
+    const truth *t = user;
+
+    if (t->quiet) return;
+    fprintf(stderr, "%s%d of %d trainings, seed %" PRIu64 ", top-1 %.2f %%, about %.0f s left%s",
+            is_terminal ? "\r\033[K" : "", p->n_done, p->n_total, p->seed, p->top1, p->seconds_left,
+            is_terminal && !is_last ? "" : "\n");
+}
+
+static void print_note(void *user, const char *text)
+{
+    const truth *t = user;
+
+    if (!t->quiet || strncmp(text, "going on", 8) != 0) fprintf(stderr, "pada: %s\n", text);
+}
+
+static pada_status train_networks(truth *t)
+{
+    return pada_standalone_run(&(pada_standalone_desc){.engine = t->engine,
+                                                       .data = t->data,
+                                                       .evaluator = t->evaluator,
+                                                       .recipe = &t->recipe,
+                                                       .n_seeds = (int)t->n_seeds,
+                                                       .paths = t->list.paths,
+                                                       .n_paths = t->list.n,
+                                                       .column = t->column,
+                                                       .folder = t->out,
+                                                       .checkpoint_seconds = t->checkpoint_seconds,
+                                                       .max_seconds = t->max_seconds,
+                                                       .stop = pada_stop_signal(),
+                                                       .user = t,
+                                                       .progress = print_progress,
+                                                       .note = print_note});
+}
+
+/* ---- the result ---- */
+
+/* Values of the table: column 0 has the means. */
+static const double *column_values(const truth *t, int column)
+{
+    const double *values;
+
+    (void)pada_truth_column(t->table, pada_truth_column_name(t->table, column), &values);
+    return values;
+}
+
+static pada_status add_json(const truth *t, pada_text *out)
+{
+    const pada_space_ops *ops = t->space.ops;
+    const int first = t->n_seeds > 1 ? 1 : 0;
+
+    for (int row = 0; row < pada_truth_count(t->table); row++) {
+        pada_text arch = {0};
+        PADA_TRY(ops->format(&t->space, pada_truth_path(t->table, row), NULL, &arch));
+        json_t *object = json_object(), *seeds = json_array();
+        for (int k = first; k < pada_truth_n_columns(t->table); k++)
+            if (json_array_append_new(seeds, json_real(column_values(t, k)[row])) != 0)
+                out->status = PADA_FAIL(PADA_ENOMEM, "out of memory (JSON)");
+        pada_json_set(out, object, "arch", json_string(arch.data));
+        pada_json_set(out, object, "top1", json_real(column_values(t, 0)[row]));
+        pada_json_set(out, object, "seeds", seeds);
+        pada_json_line(out, object);
+        pada_text_deinit(&arch);
+    }
+    return out->status;
+}
+
+/* How alike the trainings of two seeds rank the networks: what no supernet can be better than. */
+static pada_status add_seed_noise(const truth *t, pada_text *out)
+{
+    const int n = pada_truth_count(t->table);
+    pada_metrics_work *work = NULL;
+    pada_pairs *pairs = NULL;
+    pada_metrics metrics;
+    pada_status st;
+
+    if ((st = pada_pairs_create(&pairs, column_values(t, 1), column_values(t, 2), n)) != PADA_OK)
+        goto out;
+    if ((st = pada_metrics_work_create(&work, n)) != PADA_OK) goto out;
+    pada_metrics_compute(pairs, NULL, work, &metrics);
+    pada_text_add(out, "  tau-b of the first two seeds %.3f\n", metrics.value[PADA_METRIC_TAU_B]);
+    st = out->status;
+out:
+    pada_metrics_work_destroy(work);
+    pada_pairs_destroy(pairs);
+    return st;
+}
+
+static pada_status add_summary(const truth *t, pada_text *out)
+{
+    const int n = pada_truth_count(t->table);
+    const double *values = column_values(t, 0);
+    double sum = 0, squares = 0, low = DBL_MAX, high = -DBL_MAX;
+
+    for (int i = 0; i < n; i++) {
+        sum += values[i];
+        low = fmin(low, values[i]);
+        high = fmax(high, values[i]);
+    }
+    for (int i = 0; i < n; i++)
+        squares += (values[i] - sum / n) * (values[i] - sum / n);
+    pada_text_add(out, "%s/" PADA_STANDALONE_TABLE ": %d networks, %d trainings each\n", t->out, n,
+                  (int)t->n_seeds);
+    pada_text_add(out, "  %s %.2f to %.2f %%, mean %.2f, deviation %.2f\n", t->column, low, high,
+                  sum / n, sqrt(squares / n));
+    return t->n_seeds > 1 && n > 1 ? add_seed_noise(t, out) : out->status;
+}
+
+static pada_status print_result(truth *t)
+{
+    pada_text path = {0}, out = {0};
+    pada_status st;
+
+    pada_text_add(&path, "%s/" PADA_STANDALONE_TABLE, t->out);
+    st = path.status;
+    if (st == PADA_OK) st = pada_truth_open(&t->table, &t->space, path.data);
+    if (st == PADA_OK) st = t->json ? add_json(t, &out) : add_summary(t, &out);
+    if (st == PADA_OK) fputs(pada_text_str(&out), stdout);
+    pada_text_deinit(&path);
+    pada_text_deinit(&out);
+    return st;
+}
+
+/* ---- the command ---- */
+
+static pada_status make_table(truth *t, const pada_options *options)
+{
+    PADA_TRY(check_usage(t, options));
+    if (t->builtin) {
+        fwrite(pada_builtin_truth, 1, pada_builtin_truth_bytes, stdout);
+        return PADA_OK;
+    }
+    PADA_TRY(open_all(t));
+    PADA_TRY(open_folder(t, options));
+    PADA_TRY(train_networks(t));
+    return print_result(t);
+}
+
+static pada_status run(void *self, const pada_options *options)
+{
+    truth *t = self;
+    const pada_status st = make_table(t, options);
+
+    pada_truth_close(t->table);
+    pada_run_lock_release(&t->lock);
+    pada_engine_destroy(t->engine);
+    pada_evaluator_destroy(t->evaluator);
+    pada_path_list_deinit(&t->list);
+    pada_dataset_close(t->data);
+    return st;
+}
+
+const pada_command pada_command_truth = {
+    .name = "truth",
+    .summary = "make a truth table: train networks alone, as paths of the supernet",
+    .usage = "pada truth --out DIR --networks all|N | --list FILE [options]",
+    .examples =
+        "pada truth --data cifar-10-batches-bin --networks 200 --epochs 12 --out truth/cifar\n"
+        "pada truth --list cells.txt --channels 8 --cells 1 --seeds 3 --out truth/mine\n"
+        "pada truth --builtin",
+    .state_bytes = sizeof(truth),
+    .bind = bind,
+    .run = run,
+};
