@@ -36,9 +36,12 @@ show compare "$runs/spos" "$runs/pada" --truth builtin
 cat <<END
 
 $(($(date +%s) - started)) seconds. The truth is the accuracy of the same networks trained alone (docs/truth.md), the scores are accuracies with
-the weights of one supernet. One run of each method says little: an interval is about the choice of networks, not
-about the seed of the training. What to look at:
-  $runs/spos $runs/pada          config.yaml, env.json, metrics.csv (a row per epoch), ranking.csv (all scores)
-  $pada truth --builtin       the truth table
-  $pada bench step            the speed of this machine
+the weights of one supernet. An interval is about the choice of networks, not about the seed of the training, which
+matters more here: docs/truth.md has the results of three. What to look at:
+  $runs/spos, $runs/pada
+      metrics.csv (a row per epoch), ranking.csv (all scores), config.yaml and env.json (what made them)
+  $pada truth --builtin
+      the truth table
+  $pada bench step
+      the speed of this machine
 END
