@@ -254,8 +254,12 @@ out:
     pada_run_lock_release(&t->lock);
     pada_engine_destroy(t->engine);
     pada_dataset_close(t->data);
-    pada_free(t->settings);
     return st;
+}
+
+static void deinit(void *self)
+{
+    pada_free(((train *)self)->settings);
 }
 
 const pada_command pada_command_train = {
@@ -270,4 +274,5 @@ const pada_command pada_command_train = {
     .prepare = prepare,
     .bind = bind,
     .run = run,
+    .deinit = deinit,
 };

@@ -19,6 +19,9 @@ typedef struct pada_command {
     pada_status (*bind)(void *self, pada_options *options);
     /* Runs it; options are parsed. Results go to stdout, everything else to stderr. */
     pada_status (*run)(void *self, const pada_options *options);
+    /* Gives back what options are bound to beside `self`, when they are gone; called also after a
+     * failed prepare. NULL: nothing. */
+    void (*deinit)(void *self);
 } pada_command;
 
 int pada_command_count(void);

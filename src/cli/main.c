@@ -96,6 +96,7 @@ static pada_status run_command(const pada_command *command, int argc, const char
     st = command->run(self, options);
 out:
     pada_options_destroy(options); /* before the structs it points into */
+    if (command->deinit) command->deinit(self);
     pada_free(self);
     return st;
 }

@@ -184,4 +184,12 @@ if mount -t tmpfs -o size=1500k none "$work/disk" 2>/dev/null; then
 else
     echo "left out: a full disk, nothing can be mounted here"
 fi
+# ---- a wrong flag beside options of the method, and a method with a text among its options: nothing leaks, nothing is
+# used after it was given back (sanitizers)
+pada train --method single --arch x --bogus 1 --out "$work/bogus"
+expect_usage_error 'unknown option --bogus'
+pada train --method single --arch '|none~0|+|none~0|none~1|+|skip_connect~0|none~1|none~2|' $small --epochs 1 \
+    --out "$work/single" --quiet
+expect_rc 0
+expect_no_err
 finish
