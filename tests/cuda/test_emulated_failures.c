@@ -85,6 +85,42 @@ static void test_failure_on_the_way_back(void **state)
     pada_engine_destroy(e);
 }
 
+/* With a log, norms stay on the device: a step over a gradient that is not finite changes nothing, and the log
+ * says so when it is read, again and again. */
+static void test_gradient_not_finite(void **state)
+{
+    const pada_sgd sgd = {.lr = 0.1, .momentum = 0.9, .weight_decay = 1e-3, .clip = 5};
+    pada_engine *e = make_engine();
+    pada_step_stats stats;
+    pada_log log;
+    double stem[4 * 27];
+
+    (void)state;
+    CHECK_OK(pada_engine_log_begin(e, 3, 3 * N));
+    uint64_t hash = 0;
+    for (int step = 0; step < 3; step++) {
+        if (step == 1) {
+            CHECK_OK(pada_engine_log_read(e, &log));
+            assert_true(log.n_steps == 1 && log.grad_norms[0] > 0 && log.clip_factors[0] <= 1);
+            pada_engine_read_weight(e, 0, stem);
+            stem[5] = NAN;
+            pada_engine_write_weight(e, 0, stem);
+            hash = pada_engine_weights_hash(e);
+        }
+        pada_engine_zero_grad(e);
+        CHECK_OK(pada_engine_forward(e, &path, &batch, PADA_TRAIN));
+        pada_engine_backward(e);
+        CHECK_OK(pada_engine_step(e, &sgd, &stats)); /* not known yet */
+        assert_true(isnan(stats.grad_norm));
+    }
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(pada_engine_log_read(e, &log), PADA_ENUMERIC);
+        assert_non_null(strstr(pada_message(), "nan in step 1"));
+    }
+    assert_true(pada_engine_weights_hash(e) == hash);
+    pada_engine_destroy(e);
+}
+
 /* A failure of one device is not that of the next. */
 static void test_next_device_is_fine(void **state)
 {
@@ -103,6 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_failure_stays),
         cmocka_unit_test(test_failure_on_the_way_back),
+        cmocka_unit_test(test_gradient_not_finite),
         cmocka_unit_test(test_next_device_is_fine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

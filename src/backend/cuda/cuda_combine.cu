@@ -23,6 +23,7 @@ static __device__ float pooled(const cuda_term *t, cuda_position p)
 __global__ static void combine_kernel(const __grid_constant__ term_list terms, pada_shape shape,
                                       int64_t n, bool accumulate, cuda_tensor y)
 {
+    cuda_begin();
     CUDA_FOR(i, n)
     {
         const cuda_position p = cuda_locate(i, shape);
@@ -51,7 +52,8 @@ cudaError_t pada_cuda_combine(cudaStream_t stream, const cuda_term *terms, int n
     list.n = n_terms;
     for (int k = 0; k < n_terms; k++)
         list.at[k] = terms[k];
-    combine_kernel<<<cuda_blocks(n), CUDA_BLOCK, 0, stream>>>(list, shape, n, accumulate, y);
+    cuda_launch(combine_kernel, cuda_blocks(n), CUDA_BLOCK, 0, stream, list, shape, n, accumulate,
+                y);
     return cudaPeekAtLastError();
 }
 
@@ -76,6 +78,7 @@ static __device__ float spread(const cuda_term *t, cuda_position p, pada_shape o
 
 __global__ static void combine_grad_kernel(cuda_term t, pada_shape out, int64_t n, cuda_tensor dy)
 {
+    cuda_begin();
     CUDA_FOR(i, n)
     {
         const cuda_position p = cuda_locate(i, t.in);
@@ -99,6 +102,6 @@ cudaError_t pada_cuda_combine_grad(cudaStream_t stream, const cuda_term *term, p
 {
     const int64_t n = n_images * pada_shape_count(term->in);
 
-    combine_grad_kernel<<<cuda_blocks(n), CUDA_BLOCK, 0, stream>>>(*term, shape, n, dy);
+    cuda_launch(combine_grad_kernel, cuda_blocks(n), CUDA_BLOCK, 0, stream, *term, shape, n, dy);
     return cudaPeekAtLastError();
 }

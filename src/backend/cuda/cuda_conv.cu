@@ -15,6 +15,7 @@ enum {
 
 __global__ static void forward_kernel(cuda_conv_job j, int64_t n, cuda_tensor z)
 {
+    cuda_begin();
     const int k = j.conv.kernel;
 
     CUDA_FOR(i, n)
@@ -45,13 +46,14 @@ cudaError_t pada_cuda_conv_forward(cudaStream_t stream, const cuda_conv_job *job
     const int64_t n = job->n_images * pada_shape_count(job->out);
 
     if (pada_cuda_conv_mma_fits(job)) return pada_cuda_conv_mma_forward(stream, job, z);
-    forward_kernel<<<cuda_blocks(n), CUDA_BLOCK, 0, stream>>>(*job, n, z);
+    cuda_launch(forward_kernel, cuda_blocks(n), CUDA_BLOCK, 0, stream, *job, n, z);
     return cudaPeekAtLastError();
 }
 
 /* One thread per element of dx, which gathers from the outputs that read it. */
 __global__ static void grad_in_kernel(cuda_conv_job j, int64_t n)
 {
+    cuda_begin();
     const int k = j.conv.kernel, s = j.conv.stride;
 
     CUDA_FOR(i, n)
@@ -83,7 +85,7 @@ cudaError_t pada_cuda_conv_grad_in(cudaStream_t stream, const cuda_conv_job *job
 
     if (pada_cuda_conv_mma_fits(job) && job->dz.half)
         return pada_cuda_conv_mma_grad_in(stream, job);
-    grad_in_kernel<<<cuda_blocks(n), CUDA_BLOCK, 0, stream>>>(*job, n);
+    cuda_launch(grad_in_kernel, cuda_blocks(n), CUDA_BLOCK, 0, stream, *job, n);
     return cudaPeekAtLastError();
 }
 
@@ -112,6 +114,7 @@ int64_t pada_cuda_conv_partial(const pada_conv *conv, int n_images)
  * and share x. blockIdx.y is the chunk. A row is summed in float, rows in double. */
 __global__ static void grad_weight_kernel(cuda_conv_job j, int chunk, int64_t n_weights)
 {
+    cuda_begin();
     const int k = j.conv.kernel, s = j.conv.stride;
     const int first = blockIdx.y * chunk, last = min(first + chunk, j.n_images);
 
@@ -140,17 +143,27 @@ __global__ static void grad_weight_kernel(cuda_conv_job j, int chunk, int64_t n_
     }
 }
 
-__global__ static void add_chunks_kernel(const float *__restrict__ partial, int chunks, int64_t n,
-                                         float *grad)
+enum { ADD_LANES = 32, ADD_SLICES = 8 };
+
+/* 32 weights per block; eight sets of chunks are added up apart, each in order, and then in order. */
+__global__ static void add_chunks_kernel(const float *partial, int chunks, int64_t n, float *grad)
 {
-    CUDA_FOR(i, n)
-    {
-        double sum = 0;
+    cuda_begin();
+    __shared__ double sums[ADD_SLICES][ADD_LANES];
+    const int64_t i = blockIdx.x * (int64_t)ADD_LANES + threadIdx.x;
+    double sum = 0;
+
+    if (i < n) {
 #pragma unroll 8
-        for (int k = 0; k < chunks; k++)
+        for (int k = (int)threadIdx.y; k < chunks; k += ADD_SLICES)
             sum += partial[k * n + i];
-        grad[i] += (float)sum;
     }
+    sums[threadIdx.y][threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.y != 0 || i >= n) return;
+    for (int k = 1; k < ADD_SLICES; k++)
+        sum += sums[k][threadIdx.x];
+    grad[i] += (float)sum;
 }
 
 cudaError_t pada_cuda_conv_grad_weight(cudaStream_t stream, const cuda_conv_job *job)
@@ -164,16 +177,18 @@ cudaError_t pada_cuda_conv_grad_weight(cudaStream_t stream, const cuda_conv_job 
     if (pada_cuda_conv_mma_fits(job) && job->dz.half)
         (void)pada_cuda_conv_mma_weights(stream, job, chunk, chunks);
     else
-        grad_weight_kernel<<<grid, CUDA_BLOCK, 0, stream>>>(*job, chunk, n);
-    add_chunks_kernel<<<cuda_blocks(n), CUDA_BLOCK, 0, stream>>>(job->partial, chunks, n,
-                                                                 job->grad_weight);
+        cuda_launch(grad_weight_kernel, grid, CUDA_BLOCK, 0, stream, *job, chunk, n);
+    const dim3 block(ADD_LANES, ADD_SLICES);
+    const unsigned blocks = (unsigned)((n + ADD_LANES - 1) / ADD_LANES);
+    cuda_launch(add_chunks_kernel, blocks, block, 0, stream, job->partial, chunks, n,
+                job->grad_weight);
     return cudaPeekAtLastError();
 }
 
 __global__ static void norm_grad_kernel(pada_shape shape, int64_t n, cuda_tensor dy, cuda_tensor z,
-                                        const float *__restrict__ coef, int64_t vector,
-                                        cuda_tensor dz)
+                                        const float *coef, int64_t vector, cuda_tensor dz)
 {
+    cuda_begin();
     CUDA_FOR(i, n)
     {
         const cuda_position p = cuda_locate(i, shape);
@@ -188,6 +203,7 @@ cudaError_t pada_cuda_norm_grad(cudaStream_t stream, pada_shape shape, int n_ima
 {
     const int64_t n = n_images * pada_shape_count(shape);
 
-    norm_grad_kernel<<<cuda_blocks(n), CUDA_BLOCK, 0, stream>>>(shape, n, dy, z, coef, vector, dz);
+    cuda_launch(norm_grad_kernel, cuda_blocks(n), CUDA_BLOCK, 0, stream, shape, n, dy, z, coef,
+                vector, dz);
     return cudaPeekAtLastError();
 }

@@ -12,10 +12,11 @@
 #include "backend/cuda/cuda_mma.cuh"
 
 enum {
-    WARPS = 4,       /* of a block */
-    PIXEL_TILES = 4, /* of 16 pixels, per warp */
-    TILES = 4,       /* of 8 channels, per warp: forward and input */
-    COLUMN_TILES = 6 /* of 8 weights, per warp: weights */
+    WARPS = 4,        /* of a block */
+    PIXEL_TILES = 4,  /* of 16 pixels, per warp */
+    TILES = 4,        /* of 8 channels, per warp: forward and input */
+    COLUMN_TILES = 6, /* of 8 weights, per block: weights */
+    WEIGHT_WARPS = 8  /* of such a block */
 };
 
 bool pada_cuda_conv_mma_fits(const cuda_conv_job *job)
@@ -138,6 +139,7 @@ static __device__ __forceinline__ void finish_pair(const cuda_conv_job &j, const
 template <bool BACKWARD, bool PAIRED>
 __global__ static void gather_kernel(cuda_conv_job j, gather m)
 {
+    cuda_begin();
     const int lane = (int)threadIdx.x & 31, g = lane >> 2, q = lane & 3;
     const int warp = (int)blockIdx.x * WARPS + ((int)threadIdx.x >> 5);
     const int n_k = m.in.c * j.conv.kernel * j.conv.kernel;
@@ -197,9 +199,9 @@ cudaError_t pada_cuda_conv_mma_forward(cudaStream_t stream, const cuda_conv_job 
     const gather m = {job->x, z, job->in, job->out, job->n_images * job->out.h * job->out.w};
 
     if (job->in.c % 2 == 0)
-        gather_kernel<false, true><<<gather_grid(&m), WARPS * 32, 0, stream>>>(*job, m);
+        cuda_launch(gather_kernel<false, true>, gather_grid(&m), WARPS * 32, 0, stream, *job, m);
     else
-        gather_kernel<false, false><<<gather_grid(&m), WARPS * 32, 0, stream>>>(*job, m);
+        cuda_launch(gather_kernel<false, false>, gather_grid(&m), WARPS * 32, 0, stream, *job, m);
     return cudaPeekAtLastError();
 }
 
@@ -207,7 +209,7 @@ cudaError_t pada_cuda_conv_mma_grad_in(cudaStream_t stream, const cuda_conv_job 
 {
     const gather m = {job->dz, job->dx, job->out, job->in, job->n_images * job->in.h * job->in.w};
 
-    gather_kernel<true, true><<<gather_grid(&m), WARPS * 32, 0, stream>>>(*job, m);
+    cuda_launch(gather_kernel<true, true>, gather_grid(&m), WARPS * 32, 0, stream, *job, m);
     return cudaPeekAtLastError();
 }
 
@@ -227,15 +229,19 @@ static __device__ __forceinline__ uint32_t input_at(const cuda_conv_job &j, cons
     return j.conv.act == PADA_ACT_RELU ? cuda_relu2(v) : v;
 }
 
-/* A warp: 16 channels out, COLUMN_TILES * 8 columns (in, kh, kw) in PyTorch's order, one chunk of images
- * (blockIdx.y). */
-__global__ static void __launch_bounds__(WARPS * 32) weight_kernel(cuda_conv_job j, int chunk)
+/* A block: 16 channels out, COLUMN_TILES * 8 columns (in, kh, kw) in PyTorch's order (blockIdx.x), one chunk of
+ * images (blockIdx.y). Warps take turns with 16 pixels; their sums are added up in order. */
+__global__ static void __launch_bounds__(WEIGHT_WARPS * 32)
+    weight_kernel(cuda_conv_job j, int chunk)
 {
-    const int lane = (int)threadIdx.x & 31, g = lane >> 2, q = lane & 3, kernel = j.conv.kernel;
+    cuda_begin();
+    __shared__ float sums[WEIGHT_WARPS][COLUMN_TILES * 4][32];
+    const int warp = (int)threadIdx.x >> 5, lane = (int)threadIdx.x & 31;
+    const int g = lane >> 2, q = lane & 3, kernel = j.conv.kernel;
     const int n_columns = j.conv.c_in * kernel * kernel, plane = j.out.h * j.out.w;
     const int groups = (n_columns + COLUMN_TILES * 8 - 1) / (COLUMN_TILES * 8);
-    const int warp = (int)blockIdx.x * WARPS + ((int)threadIdx.x >> 5);
-    const int out = warp / groups * 16, column = warp % groups * COLUMN_TILES * 8;
+    const int out = (int)blockIdx.x / groups * 16;
+    const int column = (int)blockIdx.x % groups * COLUMN_TILES * 8;
     const int first = (int)blockIdx.y * chunk, last = min(first + chunk, j.n_images);
     float sum[COLUMN_TILES][4] = {};
     summand at[COLUMN_TILES];
@@ -250,7 +256,7 @@ __global__ static void __launch_bounds__(WARPS * 32) weight_kernel(cuda_conv_job
         const uint16_t *x = (const uint16_t *)j.x.data + image * j.x.stride;
         const uint16_t *dz = (const uint16_t *)j.dz.data + image * j.dz.stride;
 #pragma unroll 1
-        for (int p = 0; p < plane; p += 16) {
+        for (int p = warp * 16; p < plane; p += WEIGHT_WARPS * 16) {
             uint32_t a[4];
 #pragma unroll
             for (int i = 0; i < 4; i++) {
@@ -273,24 +279,30 @@ __global__ static void __launch_bounds__(WARPS * 32) weight_kernel(cuda_conv_job
             }
         }
     }
-    float *partial = j.partial + (int64_t)blockIdx.y * j.conv.c_out * n_columns;
 #pragma unroll
     for (int n = 0; n < COLUMN_TILES; n++)
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            const int o = out + g + 8 * (i >> 1), to = column + n * 8 + 2 * q + (i & 1);
-            if (o < j.conv.c_out && to < n_columns) partial[o * n_columns + to] = sum[n][i];
-        }
+        for (int i = 0; i < 4; i++)
+            sums[warp][n * 4 + i][lane] = sum[n][i];
+    __syncthreads();
+    float *partial = j.partial + (int64_t)blockIdx.y * j.conv.c_out * n_columns;
+    for (int k = (int)threadIdx.x; k < COLUMN_TILES * 4 * 32; k += WEIGHT_WARPS * 32) {
+        const int l = k % 32, i = k / 32 % 4, n = k / 128;
+        const int o = out + l / 4 + 8 * (i >> 1), to = column + n * 8 + 2 * (l % 4) + (i & 1);
+        float total = 0;
+        for (int w = 0; w < WEIGHT_WARPS; w++)
+            total += sums[w][n * 4 + i][l];
+        if (o < j.conv.c_out && to < n_columns) partial[o * n_columns + to] = total;
+    }
 }
 
 cudaError_t pada_cuda_conv_mma_weights(cudaStream_t stream, const cuda_conv_job *job, int chunk,
                                        int chunks)
 {
     const int columns = job->conv.c_in * job->conv.kernel * job->conv.kernel;
-    const int warps =
+    const int blocks =
         (job->conv.c_out + 15) / 16 * ((columns + COLUMN_TILES * 8 - 1) / (COLUMN_TILES * 8));
-    const dim3 grid((unsigned)((warps + WARPS - 1) / WARPS), (unsigned)chunks);
+    const dim3 grid((unsigned)blocks, (unsigned)chunks);
 
-    weight_kernel<<<grid, WARPS * 32, 0, stream>>>(*job, chunk);
-    return cudaPeekAtLastError();
+    return cuda_launch(weight_kernel, grid, WEIGHT_WARPS * 32, 0, stream, *job, chunk);
 }

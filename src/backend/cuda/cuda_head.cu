@@ -7,6 +7,7 @@
 __global__ static void gap_kernel(cuda_tensor x, pada_shape in, pada_act act, int64_t n,
                                   cuda_tensor f)
 {
+    cuda_begin();
     const int64_t plane = (int64_t)in.h * in.w;
 
     CUDA_FOR(i, n)
@@ -24,13 +25,14 @@ cudaError_t pada_cuda_gap(cudaStream_t stream, cuda_tensor x, pada_shape in, pad
 {
     const int64_t n = (int64_t)n_images * in.c;
 
-    gap_kernel<<<cuda_blocks(n), CUDA_BLOCK, 0, stream>>>(x, in, act, n, f);
+    cuda_launch(gap_kernel, cuda_blocks(n), CUDA_BLOCK, 0, stream, x, in, act, n, f);
     return cudaPeekAtLastError();
 }
 
 __global__ static void gap_grad_kernel(cuda_tensor x, pada_shape in, pada_act act, int64_t n,
                                        cuda_tensor df, bool accumulate, cuda_tensor dx)
 {
+    cuda_begin();
     const float scale = 1.0f / (float)((int64_t)in.h * in.w);
 
     CUDA_FOR(i, n)
@@ -47,7 +49,8 @@ cudaError_t pada_cuda_gap_grad(cudaStream_t stream, cuda_tensor x, pada_shape in
 {
     const int64_t n = n_images * pada_shape_count(in);
 
-    gap_grad_kernel<<<cuda_blocks(n), CUDA_BLOCK, 0, stream>>>(x, in, act, n, df, accumulate, dx);
+    cuda_launch(gap_grad_kernel, cuda_blocks(n), CUDA_BLOCK, 0, stream, x, in, act, n, df,
+                accumulate, dx);
     return cudaPeekAtLastError();
 }
 
@@ -55,6 +58,7 @@ cudaError_t pada_cuda_gap_grad(cudaStream_t stream, cuda_tensor x, pada_shape in
 
 __global__ static void linear_kernel(cuda_linear_job j, int64_t n)
 {
+    cuda_begin();
     CUDA_FOR(i, n)
     {
         const int64_t image = i / j.n_out, o = i % j.n_out;
@@ -69,12 +73,13 @@ cudaError_t pada_cuda_linear(cudaStream_t stream, const cuda_linear_job *job)
 {
     const int64_t n = (int64_t)job->n_images * job->n_out;
 
-    linear_kernel<<<cuda_blocks(n), CUDA_BLOCK, 0, stream>>>(*job, n);
+    cuda_launch(linear_kernel, cuda_blocks(n), CUDA_BLOCK, 0, stream, *job, n);
     return cudaPeekAtLastError();
 }
 
 __global__ static void linear_grad_in_kernel(cuda_linear_job j, int64_t n)
 {
+    cuda_begin();
     CUDA_FOR(i, n)
     {
         const int64_t image = i / j.n_in, c = i % j.n_in;
@@ -86,31 +91,40 @@ __global__ static void linear_grad_in_kernel(cuda_linear_job j, int64_t n)
     }
 }
 
-/* One thread per weight, and one per bias: column n_in. */
-__global__ static void linear_grad_weight_kernel(cuda_linear_job j, int64_t n)
+enum { GRAD_LANES = 32, GRAD_SLICES = 8 };
+
+/* 32 weights of one output per block, and its bias as column n_in; eight sets of images are summed apart,
+ * each in order, and then in order. */
+__global__ static void linear_grad_weight_kernel(cuda_linear_job j)
 {
-    CUDA_FOR(i, n)
-    {
-        const int64_t o = i / (j.n_in + 1), c = i % (j.n_in + 1);
-        double sum = 0;
-        if (c == j.n_in && !j.grad_bias) continue;
-        for (int64_t k = 0; k < j.n_images; k++)
+    cuda_begin();
+    __shared__ double sums[GRAD_SLICES][GRAD_LANES];
+    const int c = (int)(blockIdx.x * GRAD_LANES + threadIdx.x), o = (int)blockIdx.y;
+    double sum = 0;
+
+    if (c <= j.n_in)
+        for (int64_t k = threadIdx.y; k < j.n_images; k += GRAD_SLICES)
             sum += (double)cuda_get(j.y, k * j.y.stride + o) *
                    (c < j.n_in ? cuda_get(j.x, k * j.x.stride + c) : 1);
-        if (c < j.n_in)
-            j.grad_weight[o * j.n_in + c] += (float)sum;
-        else
-            j.grad_bias[o] += (float)sum;
-    }
+    sums[threadIdx.y][threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.y != 0 || c > j.n_in) return;
+    for (int k = 1; k < GRAD_SLICES; k++)
+        sum += sums[k][threadIdx.x];
+    if (c < j.n_in)
+        j.grad_weight[(int64_t)o * j.n_in + c] += (float)sum;
+    else if (j.grad_bias)
+        j.grad_bias[o] += (float)sum;
 }
 
 cudaError_t pada_cuda_linear_grad(cudaStream_t stream, const cuda_linear_job *job)
 {
     const int64_t n = (int64_t)job->n_images * job->n_in;
-    const int64_t n_weights = (int64_t)job->n_out * (job->n_in + 1);
+    const dim3 grid((unsigned)(job->n_in / GRAD_LANES + 1), (unsigned)job->n_out);
+    const dim3 block(GRAD_LANES, GRAD_SLICES);
 
-    linear_grad_weight_kernel<<<cuda_blocks(n_weights), CUDA_BLOCK, 0, stream>>>(*job, n_weights);
-    if (n > 0) linear_grad_in_kernel<<<cuda_blocks(n), CUDA_BLOCK, 0, stream>>>(*job, n);
+    cuda_launch(linear_grad_weight_kernel, grid, block, 0, stream, *job);
+    if (n > 0) cuda_launch(linear_grad_in_kernel, cuda_blocks(n), CUDA_BLOCK, 0, stream, *job, n);
     return cudaPeekAtLastError();
 }
 
@@ -118,6 +132,7 @@ cudaError_t pada_cuda_linear_grad(cudaStream_t stream, const cuda_linear_job *jo
 
 __global__ static void loss_kernel(cuda_loss_job j)
 {
+    cuda_begin();
     CUDA_FOR(n, j.n_images)
     {
         /* float32 in every backend */
@@ -145,6 +160,6 @@ __global__ static void loss_kernel(cuda_loss_job j)
 
 cudaError_t pada_cuda_loss(cudaStream_t stream, const cuda_loss_job *job)
 {
-    loss_kernel<<<cuda_blocks(job->n_images), CUDA_BLOCK, 0, stream>>>(*job);
+    cuda_launch(loss_kernel, cuda_blocks(job->n_images), CUDA_BLOCK, 0, stream, *job);
     return cudaPeekAtLastError();
 }

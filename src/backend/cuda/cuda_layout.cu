@@ -1,9 +1,10 @@
 /* cuda_layout.cu - from the images of a batch, plain or held, to tensors. */
 #include "backend/cuda/cuda_math.cuh"
 
-__global__ static void import_kernel(const float *__restrict__ planar, pada_shape shape, int64_t n,
+__global__ static void import_kernel(const float *planar, pada_shape shape, int64_t n,
                                      cuda_tensor to)
 {
+    cuda_begin();
     CUDA_FOR(i, n)
     {
         const cuda_position p = cuda_locate(i, shape);
@@ -17,7 +18,7 @@ cudaError_t pada_cuda_import(cudaStream_t stream, const float *planar, pada_shap
 {
     const int64_t n = n_images * pada_shape_count(shape);
 
-    import_kernel<<<cuda_blocks(n), CUDA_BLOCK, 0, stream>>>(planar, shape, n, to);
+    cuda_launch(import_kernel, cuda_blocks(n), CUDA_BLOCK, 0, stream, planar, shape, n, to);
     return cudaPeekAtLastError();
 }
 

@@ -209,6 +209,8 @@ static void match_forward(const matcher *k)
             add_convs(k, step, i, end);
         } else {
             add_general(k, i, false);
+            if (instr->code == PADA_CODE_CONV_FWD && instr->stats && fits(k, instr->v))
+                k->m->nodes[instr->v].moments = take_sums(k, q->nodes[instr->v].shape.c);
         }
     }
 }

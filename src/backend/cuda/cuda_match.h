@@ -30,7 +30,7 @@ typedef struct cuda_step {
 
 /* What the matching says about a node. */
 typedef struct cuda_node_match {
-    int64_t moments;  /* first of the sums that a node kernel collects for it, or -1 */
+    int64_t moments;  /* first of the sums that a node kernel collects of it, or -1 */
     bool finish;      /* a general kernel reads its moments */
     int64_t fragment; /* CONV: bytes before its weights as fragments, or -1 */
     int64_t partial;  /* CONV: floats before the partial sums of its weight gradient, or -1 */

@@ -3,6 +3,7 @@
 #define PADA_BACKEND_CUDA_CUDA_MATH_CUH
 
 #include "backend/cuda/cuda_kernels.h"
+#include "backend/cuda/cuda_launch.cuh"
 
 enum { CUDA_BLOCK = 256 /* threads */ };
 

@@ -1,5 +1,5 @@
 /* cuda_mma.cuh - what the fast kernels do beyond plain CUDA C: operations of a whole warp, packed
- * bfloat16, fixed-point sums, dependent launches.
+ * bfloat16, fixed-point sums.
  *
  * Each exists twice: as instructions for the device, and for tests/cuda/emulate, where the lanes of a
  * warp meet and exchange operands. Fragments are those of mma.m16n8k16; with g = lane / 4 and
@@ -91,35 +91,9 @@ static __device__ __forceinline__ float cuda_exchange(float x, int mask)
     return __shfl_xor_sync(~0u, x, mask);
 }
 
-/* ---- launches ---- */
-
-/* A kernel that is launched with cuda_launch may start before the one in front of it is over; it
- * waits here before it touches memory, and lets the next one start. */
-static __device__ __forceinline__ void cuda_begin(void)
-{
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-}
+/* ---- memory ---- */
 
 #define CUDA_DYNAMIC_SHARED(name) extern __shared__ __align__(128) char name[]
-
-template <typename Kernel, typename Job>
-static cudaError_t cuda_launch(Kernel kernel, unsigned grid, unsigned block, size_t shared_bytes,
-                               cudaStream_t stream, const Job &job)
-{
-    cudaLaunchConfig_t config = {};
-    cudaLaunchAttribute attribute;
-
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    config.gridDim = dim3(grid);
-    config.blockDim = dim3(block);
-    config.dynamicSmemBytes = shared_bytes;
-    config.stream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    return cudaLaunchKernelEx(&config, kernel, job);
-}
 
 /* Any order of additions gives the same sum. */
 static __device__ __forceinline__ void cuda_add_fixed(int64_t *sum, int64_t x)
@@ -218,19 +192,7 @@ static inline float cuda_exchange(float x, int mask)
     return x;
 }
 
-static inline void cuda_begin(void)
-{
-}
-
 #define CUDA_DYNAMIC_SHARED(name) char *const name = emulate_shared()
-
-template <typename Kernel, typename Job>
-static cudaError_t cuda_launch(Kernel kernel, unsigned grid, unsigned block, size_t shared_bytes,
-                               cudaStream_t stream, const Job &job)
-{
-    emulate_launch(kernel, dim3(grid), dim3(block), shared_bytes, stream)(job);
-    return cudaSuccess;
-}
 
 static inline void cuda_add_fixed(int64_t *sum, int64_t x)
 {

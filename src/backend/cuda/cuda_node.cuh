@@ -69,7 +69,7 @@ template <class T> struct node_thread {
     int image, column, chunk, row; /* columns */
     int group, strip, slice;       /* strips */
     bool valid;                    /* the image exists */
-    size_t tile, first;            /* elements before the block's images, before this thread's */
+    uint32_t tile, first;          /* elements before the block's images, before this thread's */
 
     __device__ __forceinline__ node_thread(int n_images)
     {
@@ -79,21 +79,21 @@ template <class T> struct node_thread {
         const int at = tid % T::COLUMNS, in_row = at % (T::SIZE * T::CHUNKS);
         image = at / (T::SIZE * T::CHUNKS), column = in_row / T::CHUNKS, chunk = in_row % T::CHUNKS;
         row = tid / T::COLUMNS * T::ROWS;
-        tile = (size_t)blockIdx.x * T::IMAGES * T::COUNT;
-        first = tile + (size_t)image * T::COUNT + (size_t)in_row * 8;
+        tile = blockIdx.x * (uint32_t)(T::IMAGES * T::COUNT);
+        first = tile + (uint32_t)(image * T::COUNT + in_row * 8);
         valid = T::IMAGES == 1 || (int)blockIdx.x * T::IMAGES + image < n_images;
     }
 
     /* Chunk r of this thread's column in a tensor, and in a buffer of shared memory. */
     __device__ __forceinline__ uint4 load(const void *x, int r) const
     {
-        const uint16_t *at = (const uint16_t *)x + first + (size_t)(row + r) * T::SIZE * T::C;
+        const uint16_t *at = (const uint16_t *)x + first + (uint32_t)((row + r) * T::SIZE * T::C);
         return valid ? *(const uint4 *)at : make_uint4(0, 0, 0, 0);
     }
 
     __device__ __forceinline__ void store(void *x, int r, uint4 u) const
     {
-        uint16_t *at = (uint16_t *)x + first + (size_t)(row + r) * T::SIZE * T::C;
+        uint16_t *at = (uint16_t *)x + first + (uint32_t)((row + r) * T::SIZE * T::C);
         if (valid) *(uint4 *)at = u;
     }
 

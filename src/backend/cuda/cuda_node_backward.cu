@@ -98,7 +98,7 @@ static __device__ __forceinline__ void form_dz(const cuda_node_back_conv &conv,
                                                const float (*coef)[3], char *to,
                                                const node_thread<T> &t)
 {
-    constexpr int BATCH = T::ROWS > 4 ? 4 : T::ROWS; /* loads in flight */
+    constexpr int BATCH = T::ROWS > 4 ? 4 : T::ROWS; /* rows in flight */
     float a[8], b[8], c[8];
 
 #pragma unroll

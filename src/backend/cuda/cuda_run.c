@@ -227,6 +227,10 @@ static void moments(const run *r, pada_value v)
     const pada_node *node = &r->q->nodes[v];
     float *mean = work_at(r, r->q->node_plans[v].stats);
 
+    if (r->d->match.nodes[v].moments >= 0) {
+        pada_cuda_run_sums(r, v);
+        return;
+    }
     cuda_run_note(r,
                   pada_cuda_moments(r->d->stream, value(r, v), node->shape, r->q->n_images,
                                     r->d->partial.data, mean, mean + vector_of(node)),

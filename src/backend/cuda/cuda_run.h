@@ -34,6 +34,8 @@ cuda_tensor pada_cuda_grad(const cuda_run *r, pada_value v);
 /* Before the stages [first, first + count): zeroes sums, brings weights into the order of fragments. */
 void pada_cuda_begin_nodes(const cuda_run *r, int first, int count);
 void pada_cuda_run_node_forward(const cuda_run *r, const cuda_step *step);
+/* The moments of a value that a general kernel has made. */
+void pada_cuda_run_sums(const cuda_run *r, pada_value v);
 void pada_cuda_run_node_backward(const cuda_run *r, const cuda_step *step);
 /* Behind the last stage: adds up the weight gradients. */
 void pada_cuda_end_nodes(const cuda_run *r);

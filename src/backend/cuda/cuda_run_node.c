@@ -161,6 +161,20 @@ void pada_cuda_run_node_forward(const cuda_run *r, const cuda_step *step)
         finish_moments(r, r->q->instrs[members[k]].v);
 }
 
+void pada_cuda_run_sums(const cuda_run *r, pada_value v)
+{
+    const cuda_node_forward_job job = {
+        .shape = r->q->nodes[v].shape,
+        .n_images = r->q->n_images,
+        .n_terms = 1,
+        .terms = {{.kind = PADA_TERM_IDENTITY, .x = pada_cuda_value(r, v).data}},
+        .sums = sums_at(r, r->d->match.nodes[v].moments),
+    };
+
+    cuda_run_note(r, pada_cuda_node_forward(r->d->stream, &job), "sums");
+    finish_moments(r, v);
+}
+
 /* ---- backward ---- */
 
 static void add_norms(const cuda_run *r, cuda_node_backward_job *job, const pada_node *node)

@@ -21,9 +21,9 @@ typedef enum sum_kind {
 } sum_kind;
 
 __global__ static void image_sums_kernel(sum_kind kind, cuda_tensor u, cuda_tensor x,
-                                         const float *__restrict__ mean, pada_shape shape,
-                                         double *partial)
+                                         const float *mean, pada_shape shape, double *partial)
 {
+    cuda_begin();
     __shared__ double sums[2][SLICES][LANES];
     const int64_t n = blockIdx.x, plane = (int64_t)shape.h * shape.w;
     const int c = blockIdx.y * LANES + threadIdx.x;
@@ -54,12 +54,11 @@ static void sum_images(cudaStream_t stream, sum_kind kind, cuda_tensor u, cuda_t
     const dim3 grid((unsigned)n_images, (unsigned)((shape.c + LANES - 1) / LANES));
     const dim3 block(LANES, SLICES);
 
-    image_sums_kernel<<<grid, block, 0, stream>>>(kind, u, x, mean, shape, partial);
+    cuda_launch(image_sums_kernel, grid, block, 0, stream, kind, u, x, mean, shape, partial);
 }
 
 /* Sum `which` of this block's channel over the images, for thread 0 (the others: 0). */
-static __device__ double add_images(const double *__restrict__ partial, int which, int n_images,
-                                    int channels)
+static __device__ double add_images(const double *partial, int which, int n_images, int channels)
 {
     __shared__ double sums[ADDERS];
     double sum = 0;
@@ -75,9 +74,10 @@ static __device__ double add_images(const double *__restrict__ partial, int whic
     return threadIdx.x == 0 ? sums[0] : 0;
 }
 
-__global__ static void moments_kernel(const double *__restrict__ partial, int n_images,
-                                      pada_shape shape, float *mean, float *rstd)
+__global__ static void moments_kernel(const double *partial, int n_images, pada_shape shape,
+                                      float *mean, float *rstd)
 {
+    cuda_begin();
     const double count = (double)n_images * shape.h * shape.w;
     const double sum = add_images(partial, 0, n_images, shape.c);
     const double squares = add_images(partial, 1, n_images, shape.c);
@@ -89,10 +89,11 @@ __global__ static void moments_kernel(const double *__restrict__ partial, int n_
 }
 
 /* From dx = rstd (dy - mean(dy) - xhat mean(dy xhat)) to dx = a dy + b x + c. */
-__global__ static void norm_coef_kernel(const double *__restrict__ partial, int n_images,
-                                        pada_shape shape, const float *mean, const float *rstd,
-                                        float *coef, int64_t vector)
+__global__ static void norm_coef_kernel(const double *partial, int n_images, pada_shape shape,
+                                        const float *mean, const float *rstd, float *coef,
+                                        int64_t vector)
 {
+    cuda_begin();
     const double count = (double)n_images * shape.h * shape.w;
     const double sum = add_images(partial, 0, n_images, shape.c);
     const double product = add_images(partial, 1, n_images, shape.c);
@@ -105,9 +106,10 @@ __global__ static void norm_coef_kernel(const double *__restrict__ partial, int 
     coef[2 * vector + c] = (float)(slope * mean[c] - r * sum / count);
 }
 
-__global__ static void bias_grad_kernel(const double *__restrict__ partial, int n_images,
-                                        int channels, float *grad)
+__global__ static void bias_grad_kernel(const double *partial, int n_images, int channels,
+                                        float *grad)
 {
+    cuda_begin();
     const double sum = add_images(partial, 0, n_images, channels);
 
     if (threadIdx.x == 0) grad[blockIdx.x] += (float)sum;
@@ -124,7 +126,7 @@ cudaError_t pada_cuda_moments(cudaStream_t stream, cuda_tensor x, pada_shape sha
     const cuda_tensor none = {NULL, 0, false};
 
     sum_images(stream, MOMENTS, x, none, NULL, shape, n_images, partial);
-    moments_kernel<<<shape.c, ADDERS, 0, stream>>>(partial, n_images, shape, mean, rstd);
+    cuda_launch(moments_kernel, shape.c, ADDERS, 0, stream, partial, n_images, shape, mean, rstd);
     return cudaPeekAtLastError();
 }
 
@@ -133,8 +135,8 @@ cudaError_t pada_cuda_norm_coef(cudaStream_t stream, cuda_tensor dy, cuda_tensor
                                 const float *rstd, double *partial, float *coef, int64_t vector)
 {
     sum_images(stream, PRODUCTS, dy, x, mean, shape, n_images, partial);
-    norm_coef_kernel<<<shape.c, ADDERS, 0, stream>>>(partial, n_images, shape, mean, rstd, coef,
-                                                     vector);
+    cuda_launch(norm_coef_kernel, shape.c, ADDERS, 0, stream, partial, n_images, shape, mean, rstd,
+                coef, vector);
     return cudaPeekAtLastError();
 }
 
@@ -144,6 +146,6 @@ cudaError_t pada_cuda_bias_grad(cudaStream_t stream, cuda_tensor dz, pada_shape 
     const cuda_tensor none = {NULL, 0, false};
 
     sum_images(stream, PRODUCTS, dz, none, NULL, shape, n_images, partial);
-    bias_grad_kernel<<<shape.c, ADDERS, 0, stream>>>(partial, n_images, shape.c, grad);
+    cuda_launch(bias_grad_kernel, shape.c, ADDERS, 0, stream, partial, n_images, shape.c, grad);
     return cudaPeekAtLastError();
 }

@@ -23,13 +23,14 @@ static dim3 grid_of(const cuda_ranges *ranges)
 
 __global__ static void fill_zero_kernel(float *x, const __grid_constant__ cuda_ranges ranges)
 {
+    cuda_begin();
     FOR_RANGE(i, ranges)
     x[i] = 0;
 }
 
 cudaError_t pada_cuda_fill_zero(cudaStream_t stream, float *x, const cuda_ranges *ranges)
 {
-    fill_zero_kernel<<<grid_of(ranges), CUDA_BLOCK, 0, stream>>>(x, *ranges);
+    cuda_launch(fill_zero_kernel, grid_of(ranges), CUDA_BLOCK, 0, stream, x, *ranges);
     return cudaPeekAtLastError();
 }
 
@@ -40,9 +41,10 @@ cudaError_t pada_cuda_fits(void)
 }
 
 /* One block per range: strided sums in double, then a tree. */
-__global__ static void sum_squares_kernel(const float *__restrict__ x,
+__global__ static void sum_squares_kernel(const float *x,
                                           const __grid_constant__ cuda_ranges ranges, double *to)
 {
+    cuda_begin();
     __shared__ double sums[SUM_THREADS];
     const pada_range range = ranges.at[blockIdx.x];
     double sum = 0;
@@ -62,7 +64,7 @@ __global__ static void sum_squares_kernel(const float *__restrict__ x,
 cudaError_t pada_cuda_sum_squares(cudaStream_t stream, const float *x, const cuda_ranges *ranges,
                                   double *sums)
 {
-    sum_squares_kernel<<<ranges->n, SUM_THREADS, 0, stream>>>(x, *ranges, sums);
+    cuda_launch(sum_squares_kernel, ranges->n, SUM_THREADS, 0, stream, x, *ranges, sums);
     return cudaPeekAtLastError();
 }
 
@@ -72,9 +74,10 @@ typedef struct sgd_factors {
     bool nesterov;
 } sgd_factors;
 
-__global__ static void sgd_kernel(float *w, const float *__restrict__ g, float *v,
+__global__ static void sgd_kernel(float *w, const float *g, float *v,
                                   const __grid_constant__ cuda_ranges ranges, sgd_factors f)
 {
+    cuda_begin();
     FOR_RANGE(i, ranges)
     {
         const float slope = f.grad_scale * g[i] + f.weight_decay * w[i];
@@ -90,12 +93,12 @@ cudaError_t pada_cuda_sgd(cudaStream_t stream, float *w, const float *g, float *
     const sgd_factors f = {(float)step->lr, (float)step->momentum, (float)step->weight_decay,
                            (float)step->grad_scale, step->nesterov};
 
-    sgd_kernel<<<grid_of(ranges), CUDA_BLOCK, 0, stream>>>(w, g, v, *ranges, f);
+    cuda_launch(sgd_kernel, grid_of(ranges), CUDA_BLOCK, 0, stream, w, g, v, *ranges, f);
     return cudaPeekAtLastError();
 }
 
 /* The sum of n numbers, in an order that depends on n alone; for all threads of a block of CUDA_BLOCK. */
-static __device__ double total(const double *__restrict__ x, int n)
+static __device__ double total(const double *x, int n)
 {
     __shared__ double sums[CUDA_BLOCK];
     double sum = 0;
@@ -115,6 +118,7 @@ static __device__ double total(const double *__restrict__ x, int n)
 __global__ static void clip_sgd_kernel(cuda_clip_job j, const __grid_constant__ cuda_ranges ranges,
                                        sgd_factors f)
 {
+    cuda_begin();
     const double norm = sqrt(total(j.sums, j.n_sums));
     const bool finite = norm < INFINITY;                     /* and not NaN */
     double factor = j.clip > 0 ? j.clip / (norm + 1e-6) : 1; /* as PyTorch's clip_grad_norm_ */
@@ -144,13 +148,14 @@ cudaError_t pada_cuda_clip_sgd(cudaStream_t stream, const cuda_clip_job *job,
     const sgd_factors f = {(float)step->lr, (float)step->momentum, (float)step->weight_decay, 1,
                            step->nesterov};
 
-    clip_sgd_kernel<<<grid_of(ranges), CUDA_BLOCK, 0, stream>>>(*job, *ranges, f);
+    cuda_launch(clip_sgd_kernel, grid_of(ranges), CUDA_BLOCK, 0, stream, *job, *ranges, f);
     return cudaPeekAtLastError();
 }
 
-__global__ static void copy_kernel(float *to, const float *__restrict__ from,
+__global__ static void copy_kernel(float *to, const float *from,
                                    const __grid_constant__ cuda_ranges ranges)
 {
+    cuda_begin();
     FOR_RANGE(i, ranges)
     to[i] = from[i];
 }
@@ -158,13 +163,14 @@ __global__ static void copy_kernel(float *to, const float *__restrict__ from,
 cudaError_t pada_cuda_copy(cudaStream_t stream, float *to, const float *from,
                            const cuda_ranges *ranges)
 {
-    copy_kernel<<<grid_of(ranges), CUDA_BLOCK, 0, stream>>>(to, from, *ranges);
+    cuda_launch(copy_kernel, grid_of(ranges), CUDA_BLOCK, 0, stream, to, from, *ranges);
     return cudaPeekAtLastError();
 }
 
-__global__ static void axpy_kernel(float *y, float a, const float *__restrict__ x,
+__global__ static void axpy_kernel(float *y, float a, const float *x,
                                    const __grid_constant__ cuda_ranges ranges)
 {
+    cuda_begin();
     FOR_RANGE(i, ranges)
     y[i] += a * x[i];
 }
@@ -172,14 +178,15 @@ __global__ static void axpy_kernel(float *y, float a, const float *__restrict__ 
 cudaError_t pada_cuda_axpy(cudaStream_t stream, float *y, float a, const float *x,
                            const cuda_ranges *ranges)
 {
-    axpy_kernel<<<grid_of(ranges), CUDA_BLOCK, 0, stream>>>(y, a, x, *ranges);
+    cuda_launch(axpy_kernel, grid_of(ranges), CUDA_BLOCK, 0, stream, y, a, x, *ranges);
     return cudaPeekAtLastError();
 }
 
-__global__ static void welford_kernel(float *mean, float *spread, const float *__restrict__ x,
+__global__ static void welford_kernel(float *mean, float *spread, const float *x,
                                       const __grid_constant__ cuda_ranges ranges,
                                       const __grid_constant__ cuda_shares shares)
 {
+    cuda_begin();
     const float share = shares.at[blockIdx.y];
 
     FOR_RANGE(i, ranges)
@@ -194,6 +201,7 @@ __global__ static void welford_kernel(float *mean, float *spread, const float *_
 cudaError_t pada_cuda_welford(cudaStream_t stream, float *mean, float *spread, const float *x,
                               const cuda_ranges *ranges, const cuda_shares *shares)
 {
-    welford_kernel<<<grid_of(ranges), CUDA_BLOCK, 0, stream>>>(mean, spread, x, *ranges, *shares);
+    cuda_launch(welford_kernel, grid_of(ranges), CUDA_BLOCK, 0, stream, mean, spread, x, *ranges,
+                *shares);
     return cudaPeekAtLastError();
 }

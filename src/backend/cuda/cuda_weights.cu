@@ -22,9 +22,10 @@ static __device__ inline int fragment_of(int channels, int taps, int out, int in
 }
 
 /* blockIdx.y is the convolution. */
-__global__ static void pack_kernel(const float *__restrict__ params,
+__global__ static void pack_kernel(const float *params,
                                    const __grid_constant__ cuda_weight_jobs jobs, char *fragments)
 {
+    cuda_begin();
     const cuda_weight_job &j = jobs.at[blockIdx.y];
     const int n = j.channels * j.channels * j.taps;
     uint16_t *to = (uint16_t *)(fragments + j.to), *transposed = to + n;
@@ -48,7 +49,7 @@ cudaError_t pada_cuda_pack_weights(cudaStream_t stream, const float *params,
         if (jobs->at[k].channels * jobs->at[k].channels * jobs->at[k].taps > most)
             most = jobs->at[k].channels * jobs->at[k].channels * jobs->at[k].taps;
     const dim3 grid(cuda_blocks(most), (unsigned)jobs->n);
-    pack_kernel<<<grid, CUDA_BLOCK, 0, stream>>>(params, *jobs, (char *)fragments);
+    cuda_launch(pack_kernel, grid, CUDA_BLOCK, 0, stream, params, *jobs, (char *)fragments);
     return cudaPeekAtLastError();
 }
 
@@ -58,6 +59,7 @@ enum { REDUCE_LANES = 32, REDUCE_PARTS = CUDA_BLOCK / REDUCE_LANES };
  * and then in order. blockIdx.y is the convolution. */
 __global__ static void reduce_kernel(const __grid_constant__ cuda_reduce_jobs jobs, float *grads)
 {
+    cuda_begin();
     __shared__ float4 parts[REDUCE_PARTS][REDUCE_LANES];
     const cuda_reduce_job &j = jobs.at[blockIdx.y];
     const int n = j.channels * j.channels * j.taps / 4;
@@ -103,7 +105,7 @@ cudaError_t pada_cuda_reduce_weights(cudaStream_t stream, const cuda_reduce_jobs
         if (jobs->at[k].channels * jobs->at[k].channels * jobs->at[k].taps > most)
             most = jobs->at[k].channels * jobs->at[k].channels * jobs->at[k].taps;
     const dim3 grid((unsigned)((most / 4 + REDUCE_LANES - 1) / REDUCE_LANES), (unsigned)jobs->n);
-    reduce_kernel<<<grid, CUDA_BLOCK, 0, stream>>>(*jobs, grads);
+    cuda_launch(reduce_kernel, grid, CUDA_BLOCK, 0, stream, *jobs, grads);
     return cudaPeekAtLastError();
 }
 
@@ -112,6 +114,7 @@ cudaError_t pada_cuda_reduce_weights(cudaStream_t stream, const cuda_reduce_jobs
 __global__ static void finish_moments_kernel(cuda_moments m, int channels, double count,
                                              float *mean, float *rstd)
 {
+    cuda_begin();
     CUDA_FOR(c, channels)
     {
         double mean_of, rstd_of;
@@ -126,14 +129,15 @@ cudaError_t pada_cuda_finish_moments(cudaStream_t stream, const int64_t *sums, p
 {
     const cuda_moments m = {sums, NULL, NULL};
 
-    finish_moments_kernel<<<1, CUDA_BLOCK, 0, stream>>>(
-        m, shape.c, (double)n_images * shape.h * shape.w, mean, rstd);
+    cuda_launch(finish_moments_kernel, 1, CUDA_BLOCK, 0, stream, m, shape.c,
+                (double)n_images * shape.h * shape.w, mean, rstd);
     return cudaPeekAtLastError();
 }
 
 __global__ static void finish_slopes_kernel(cuda_slopes s, int channels, double count, float *coef,
                                             int64_t vector)
 {
+    cuda_begin();
     CUDA_FOR(c, channels)
     {
         float abc[3];
@@ -146,7 +150,7 @@ __global__ static void finish_slopes_kernel(cuda_slopes s, int channels, double 
 cudaError_t pada_cuda_finish_slopes(cudaStream_t stream, const cuda_slopes *slopes,
                                     pada_shape shape, int n_images, float *coef, int64_t vector)
 {
-    finish_slopes_kernel<<<1, CUDA_BLOCK, 0, stream>>>(
-        *slopes, shape.c, (double)n_images * shape.h * shape.w, coef, vector);
+    cuda_launch(finish_slopes_kernel, 1, CUDA_BLOCK, 0, stream, *slopes, shape.c,
+                (double)n_images * shape.h * shape.w, coef, vector);
     return cudaPeekAtLastError();
 }
