@@ -18,9 +18,10 @@
 typedef enum source { FROM_DEFAULT, FROM_FILE, FROM_FLAG } source;
 
 typedef struct entry {
-    const pada_opt *opt; /* borrowed, from the table */
-    void *field;         /* in the bound struct */
-    char *owned;         /* STRING: what the field points to */
+    const pada_opt *opt;       /* borrowed, from the table */
+    void *field;               /* in the bound struct */
+    const char *default_value; /* of the table, or the one that replaces it; borrowed */
+    char *owned;               /* STRING: what the field points to */
     source from;
 } entry;
 
@@ -132,7 +133,8 @@ pada_status pada_options_bind(pada_options *options, const pada_opt *table, void
         PADA_ASSERT(!find(options, opt->name, strlen(opt->name)));
         PADA_ASSERT(opt->type != PADA_OPT_CHOICE || opt->choices);
         entry *e = &options->entries[options->n_entries++];
-        *e = (entry){.opt = opt, .field = (char *)target + opt->offset};
+        *e = (entry){
+            .opt = opt, .field = (char *)target + opt->offset, .default_value = opt->default_value};
         store_zero(e);
         if (!opt->default_value) continue;
         const pada_status st = store(e, opt->default_value, FROM_DEFAULT, opt->name);
@@ -143,6 +145,17 @@ pada_status pada_options_bind(pada_options *options, const pada_opt *table, void
         return st;
     }
     return PADA_OK;
+}
+
+pada_status pada_options_set_default(pada_options *options, const char *name, const char *value)
+{
+    entry *e = find(options, name, strlen(name));
+
+    PADA_ASSERT(e && e->from == FROM_DEFAULT);
+    const pada_status st = store(e, value, FROM_DEFAULT, name);
+    PADA_ASSERT(st == PADA_OK || st == PADA_ENOMEM);
+    if (st == PADA_OK) e->default_value = value;
+    return st;
 }
 
 /* The option name nearest to `typed`, for messages; NULL if none is near. */
@@ -323,12 +336,13 @@ bool pada_options_given(const pada_options *options, const char *name)
 }
 
 /* Appends "--name META" and returns its length. */
-static size_t add_usage(pada_text *out, const pada_opt *opt)
+static size_t add_usage(pada_text *out, const entry *e)
 {
     static const char *const metas[] = {
         [PADA_OPT_INT] = "N",       [PADA_OPT_U64] = "N", [PADA_OPT_DOUBLE] = "X",
         [PADA_OPT_STRING] = "TEXT", [PADA_OPT_BOOL] = "", [PADA_OPT_CHOICE] = "",
     };
+    const pada_opt *opt = e->opt;
     const size_t before = out->length;
     const char *meta = opt->meta                      ? opt->meta
                        : opt->type == PADA_OPT_CHOICE ? opt->choices
@@ -337,7 +351,7 @@ static size_t add_usage(pada_text *out, const pada_opt *opt)
     if (opt->type == PADA_OPT_BOOL) {
         /* Whoever reads the help of something that is on wants to know how to switch it off. */
         bool on = false;
-        if (opt->default_value) (void)pada_parse_bool(opt->default_value, opt->name, &on);
+        if (e->default_value) (void)pada_parse_bool(e->default_value, opt->name, &on);
         pada_text_add(out, "--%s%s", on ? "[no-]" : "", opt->name);
     } else {
         pada_text_add(out, "--%s %s", opt->name, meta);
@@ -352,24 +366,25 @@ void pada_options_help(const pada_options *options, pada_text *out)
     size_t column = 0;
 
     for (int i = 0; i < options->n_entries; i++) {
-        const size_t n = add_usage(&scratch, options->entries[i].opt);
+        const size_t n = add_usage(&scratch, &options->entries[i]);
         if (options->entries[i].opt->help && n <= MAX_COLUMN && n > column) column = n;
     }
     if (scratch.status != PADA_OK && out->status == PADA_OK) out->status = scratch.status;
     pada_text_deinit(&scratch);
 
     for (int i = 0; i < options->n_entries; i++) {
-        const pada_opt *opt = options->entries[i].opt;
+        const entry *e = &options->entries[i];
+        const pada_opt *opt = e->opt;
         if (!opt->help) continue;
         pada_text_add(out, "  ");
-        size_t n = add_usage(out, opt);
+        size_t n = add_usage(out, e);
         if (n > column) {
             pada_text_add(out, "\n  ");
             n = 0;
         }
         pada_text_add(out, "%*s   %s", (int)(column - n), "", opt->help);
-        if (opt->default_value && opt->default_value[0] && opt->type != PADA_OPT_BOOL)
-            pada_text_add(out, " (default %s)", opt->default_value);
+        if (e->default_value && e->default_value[0] && opt->type != PADA_OPT_BOOL)
+            pada_text_add(out, " (default %s)", e->default_value);
         pada_text_add(out, "\n");
     }
 }

@@ -56,6 +56,10 @@ void pada_options_destroy(
  * (asserted). */
 pada_status pada_options_bind(pada_options *options, const pada_opt *table, void *target);
 
+/* Another default for a bound option, as a user would type it; borrowed. A name that is not bound, or
+ * a value that the option does not take, is a bug (asserted). To be called before values arrive. */
+pada_status pada_options_set_default(pada_options *options, const char *name, const char *value);
+
 /* Takes the flags out of argv[0..argc-1]; "--" ends the flags. What is left are the positional
  * words. A wrong flag is PADA_EINVAL; those before it are stored by then. */
 pada_status pada_options_parse(pada_options *options, int argc, const char *const *argv);

@@ -335,6 +335,29 @@ static void help_lists_every_option(void **state)
     pada_text_deinit(&text);
 }
 
+static void other_defaults_give_way_to_users(void **state)
+{
+    pada_text text = {0};
+
+    (void)state;
+    assert_ok(pada_options_set_default(options, "lr", "0.5"));
+    assert_ok(pada_options_set_default(options, "batch-size", "8"));
+    assert_ok(pada_options_set_default(options, "amp", "false"));
+    assert_ok(pada_options_set_default(options, "note", "other"));
+    assert_true(values.lr == 0.5);
+    assert_false(values.amp);
+    assert_string_equal(values.note, "other");
+    assert_false(pada_options_given(options, "lr"));
+    pada_options_help(options, &text);
+    assert_non_null(strstr(pada_text_str(&text), "learning rate (default 0.5)\n"));
+    assert_non_null(strstr(pada_text_str(&text), "  --amp "));
+    pada_text_deinit(&text);
+    assert_ok(parse("--lr", "0.1"));
+    assert_ok(load_text("batch-size: 16\nlr: 0.2\n"));
+    assert_true(values.lr == 0.1);
+    assert_int_equal(values.batch_size, 16);
+}
+
 static void long_usage_gets_its_own_line(void **state)
 {
     static const pada_opt wide[] = {
@@ -580,6 +603,7 @@ int main(void)
         unit(known_keys_are_taken_from_foreign_files),
         unit(only_flat_mappings_are_taken),
         unit(help_lists_every_option),
+        unit(other_defaults_give_way_to_users),
         unit(long_usage_gets_its_own_line),
         unit(dump_is_yaml_in_table_order),
         unit(dump_reads_back_the_same),
