@@ -151,6 +151,7 @@ void pada_engine_destroy(pada_engine *e)
     pada_free(e->moved);
     pada_free(e->sums);
     pada_free(e->staging);
+    pada__passes_free(e);
     pada__variance_free(e);
     if (e->device) e->backend->close(e->device);
     pada_free(e);

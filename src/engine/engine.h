@@ -111,19 +111,20 @@ double pada_engine_grad_norm(pada_engine *e, int site, int choice);
  * What the training passes and steps since pada_engine_log_begin left behind. Strategies and
  * metrics read it when an epoch is over, so that a device need not be waited for at every step. */
 typedef struct pada_log {
-    int n_images, n_steps, n_sites;
-    const double *losses, *norms;            /* [n_images] of the training passes, in order */
-    const int32_t *ranks;                    /* [n_images] 0: the label has the highest score */
-    const pada_path *paths;                  /* [n_steps] the last path of the step */
-    const double *grad_norms, *clip_factors; /* [n_steps] */
-    /* [n_steps, n_sites] L2 norms of the gradients at each site, before clipping; 0 where the
-     * choice has no parameters */
+    int n_images, n_passes, n_steps, n_sites; /* images: of all passes together */
+    const double *losses, *norms;             /* [n_images] of the training passes, in order */
+    const int32_t *ranks;                     /* [n_images] 0: the label has the highest score */
+    const pada_path *paths;                   /* [n_passes] */
+    const int32_t *pass_images;               /* [n_passes] how many each pass had */
+    const double *grad_norms, *clip_factors;  /* [n_steps] */
+    /* [n_steps, n_sites] L2 norms of the gradients at each site, of all choices that the passes of
+     * the step had there, before clipping; 0 where none has parameters */
     const double *site_norms;
 } pada_log;
 
-/* Empties the log and makes room for so many steps and images; more are an assert. Without a call
- * nothing is logged. */
-pada_status pada_engine_log_begin(pada_engine *e, int n_steps, int n_images);
+/* Empties the log and makes room for so many steps, training passes in them and images through
+ * those passes; more are an assert. Without a call nothing is logged. */
+pada_status pada_engine_log_begin(pada_engine *e, int n_steps, int n_passes, int n_images);
 /* Borrowed until the next step. On a backend that has clip_sgd this is where the host learns what
  * happened: a gradient in it that was not finite is PADA_ENUMERIC. */
 pada_status pada_engine_log_read(pada_engine *e, pada_log *log);

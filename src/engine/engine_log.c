@@ -19,7 +19,6 @@ void pada__log_free(pada_engine *e)
     pada_free(log->losses);
     pada_free(log->norms);
     pada_free(log->ranks);
-    pada_free(log->paths);
     pada_free(log->grad_norms);
     pada_free(log->clip_factors);
     pada_free(log->site_norms);
@@ -67,8 +66,6 @@ static pada_status make_room(pada_engine *e, int n_steps, int n_images)
     log->norms = memory;
     PADA_TRY(pada_calloc(&memory, images, sizeof *log->ranks));
     log->ranks = memory;
-    PADA_TRY(pada_calloc(&memory, steps, sizeof *log->paths));
-    log->paths = memory;
     PADA_TRY(pada_calloc(&memory, steps, sizeof *log->grad_norms));
     log->grad_norms = memory;
     PADA_TRY(pada_calloc(&memory, steps, sizeof *log->clip_factors));
@@ -81,11 +78,12 @@ static pada_status make_room(pada_engine *e, int n_steps, int n_images)
     return PADA_OK;
 }
 
-pada_status pada_engine_log_begin(pada_engine *e, int n_steps, int n_images)
+pada_status pada_engine_log_begin(pada_engine *e, int n_steps, int n_passes, int n_images)
 {
     engine_log *log = &e->log;
 
     PADA_ASSERT(n_steps > 0 && n_images > 0);
+    PADA_TRY(pada__passes_begin(e, n_passes));
     log->n_steps = log->n_images = log->n_read_steps = log->n_read_images = 0;
     if (n_steps <= log->cap_steps && n_images <= log->cap_images) return PADA_OK;
     pada__log_free(e);
@@ -108,7 +106,9 @@ pada_results pada__log_results(const pada_engine *e, int n)
 
 void pada__log_pass(pada_engine *e)
 {
-    if (e->log.cap_images > 0) e->log.n_images += e->last_n;
+    if (e->log.cap_images == 0) return;
+    pada__passes_add(e);
+    e->log.n_images += e->last_n;
 }
 
 void *pada__log_record(const pada_engine *e)
@@ -128,7 +128,8 @@ static void set_site_norms(pada_engine *e, int step, const bool *active, const d
     memset(to, 0, (size_t)n_sites(e) * sizeof *to);
     for (int i = 0, k = 0; i < e->n_groups; i++) {
         if (!active[i]) continue;
-        if (e->groups[i].site != PADA_SHARED) to[e->groups[i].site] = norms[k];
+        if (e->groups[i].site != PADA_SHARED)
+            to[e->groups[i].site] = hypot(to[e->groups[i].site], norms[k]);
         k++;
     }
 }
@@ -140,7 +141,6 @@ void pada__log_step(pada_engine *e, const pada_step_stats *stats)
     if (log->cap_steps == 0) return;
     PADA_ASSERT(log->n_steps < log->cap_steps);
     const int step = log->n_steps++;
-    log->paths[step] = e->last_path;
     if (log->records) {
         for (int i = 0; i < e->n_groups; i++)
             log->active[(size_t)step * (size_t)e->n_groups + (size_t)i] = e->groups[i].active;
@@ -150,7 +150,8 @@ void pada__log_step(pada_engine *e, const pada_step_stats *stats)
     memset(norms, 0, (size_t)n_sites(e) * sizeof *norms);
     for (int i = 0, k = 0; i < e->n_groups; i++) {
         if (!e->groups[i].active) continue;
-        if (e->groups[i].site != PADA_SHARED) norms[e->groups[i].site] = sqrt(e->sums[k]);
+        if (e->groups[i].site != PADA_SHARED)
+            norms[e->groups[i].site] = hypot(norms[e->groups[i].site], sqrt(e->sums[k]));
         k++;
     }
     log->grad_norms[step] = stats->grad_norm;
@@ -219,11 +220,13 @@ pada_status pada_engine_log_read(pada_engine *e, pada_log *out)
 
     *out = (pada_log){.n_images = log->n_images,
                       .n_steps = log->n_steps,
+                      .n_passes = e->passes.n,
                       .n_sites = n_sites(e),
                       .losses = log->losses,
                       .norms = log->norms,
                       .ranks = log->ranks,
-                      .paths = log->paths,
+                      .paths = e->passes.paths,
+                      .pass_images = e->passes.images,
                       .grad_norms = log->grad_norms,
                       .clip_factors = log->clip_factors,
                       .site_norms = log->site_norms};

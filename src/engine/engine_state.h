@@ -26,10 +26,16 @@ typedef struct engine_log {
     bool *active;           /* [cap_steps, n_groups] whose norms a record holds */
     double *losses, *norms; /* [cap_images] */
     int32_t *ranks;
-    pada_path *paths; /* [cap_steps] */
-    double *grad_norms, *clip_factors;
-    double *site_norms; /* [cap_steps, n_sites] */
+    double *grad_norms, *clip_factors; /* [cap_steps] */
+    double *site_norms;                /* [cap_steps, n_sites] */
 } engine_log;
+
+/* The passes in the log. In memory of the host, which chose them. */
+typedef struct engine_passes {
+    int n, cap;
+    pada_path *paths; /* [cap] */
+    int32_t *images;  /* [cap] how many */
+} engine_passes;
 
 /* Running moments of the gradients; the two buffers are NULL until variance_begin. */
 typedef struct engine_variance {
@@ -67,6 +73,7 @@ struct pada_engine {
     pada_path last_path;
     pada_bindings bindings;
     engine_log log;
+    engine_passes passes;
     engine_variance variance;
 };
 
@@ -80,6 +87,12 @@ void pada__log_step(pada_engine *e, const pada_step_stats *stats);
 /* Brings everything here. A failure of the device, or a gradient that was not finite, is reported. */
 pada_status pada__log_fetch(pada_engine *e);
 void pada__log_free(pada_engine *e);
+
+/* engine_passes.c: the part of the log that engine_log.c leaves to it. */
+pada_status pada__passes_begin(pada_engine *e, int n_passes);
+void pada__passes_add(pada_engine *e);
+void pada__passes_free(pada_engine *e);
+void pada__passes_visit(pada_engine *e, pada_state *s);
 
 /* engine_variance.c: called before every step; n_active ranges are in e->active. */
 void pada__variance_add(pada_engine *e, int n_active);

@@ -71,8 +71,6 @@ static void visit_log(pada_engine *e, pada_state *s)
     pada_state_array(s, "log/losses", PADA_STATE_F64, log->losses, log->n_images);
     pada_state_array(s, "log/norms", PADA_STATE_F64, log->norms, log->n_images);
     pada_state_array(s, "log/ranks", PADA_STATE_I32, log->ranks, log->n_images);
-    pada_state_array(s, "log/paths", PADA_STATE_U8, log->paths,
-                     log->n_steps * (int64_t)sizeof *log->paths);
     pada_state_array(s, "log/grad_norms", PADA_STATE_F64, log->grad_norms, log->n_steps);
     pada_state_array(s, "log/clip_factors", PADA_STATE_F64, log->clip_factors, log->n_steps);
     pada_state_array(s, "log/site_norms", PADA_STATE_F64, log->site_norms, log->n_steps * n_sites);
@@ -97,6 +95,7 @@ void pada_engine_visit(pada_engine *e, pada_state *s)
     visit_buffer(e, s, PADA_STATE_PREFIX "momentum/", e->velocity, scratch);
     visit_sampled(e, s, scratch);
     visit_log(e, s);
+    pada__passes_visit(e, s);
     if (e->variance.mean) {
         visit_buffer(e, s, PADA_STATE_PREFIX "variance/mean/", e->variance.mean, scratch);
         visit_buffer(e, s, PADA_STATE_PREFIX "variance/spread/", e->variance.spread, scratch);

@@ -101,6 +101,7 @@ static void add_step(pada_path_importance *pi, const pada_log *log, int step)
     double sums[PADA_MAX_SLOTS] = {0}, shared[PADA_MAX_CHOICES] = {0};
     int n_chosen[PADA_MAX_CHOICES] = {0};
 
+    PADA_ASSERT(log->n_passes == log->n_steps);
     for (int site = 0; site < log->n_sites; site++)
         sums[space->ops->site_slot(space, site)] += factor * site_norms[site];
     for (int slot = 0; slot < n_slots(pi); slot++) {

@@ -55,10 +55,13 @@ typedef struct pada_strategy_ops {
     void (*deinit)(void *self); /* NULL: nothing to give back */
     /* Chooses the images of the epoch: order[n_images]. */
     pada_status (*begin_epoch)(void *self, const pada_epoch *epoch, int32_t *order);
+    /* The most training passes that a step of the run makes, each over the whole batch; NULL: 1. */
+    int (*passes)(const void *self);
     /* One step of the optimiser on one batch; `step` counts over the whole run. */
     pada_status (*step)(void *self, pada_engine *e, const pada_draws *draws,
                         const pada_epoch *epoch, int64_t step);
-    /* Learns from the log of the epoch; order[i] is the image of log entry i. NULL: does not. */
+    /* Learns from the log of the epoch; with one pass per step, order[i] is the image of log entry
+     * i. NULL: does not. */
     pada_status (*end_epoch)(void *self, const pada_log *log, const pada_epoch *epoch,
                              const int32_t *order);
     void (*visit)(void *self, pada_state *state); /* NULL: nothing to remember */

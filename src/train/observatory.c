@@ -54,7 +54,7 @@ static void observe_choices(const pada_observation *seen, pada_epoch_metrics *m)
     const pada_space_ops *ops = space->ops;
     int64_t updates[PADA_MAX_SLOTS][PADA_MAX_CHOICES] = {{0}}, least = INT64_MAX;
 
-    for (int i = 0; i < seen->log->n_steps; i++)
+    for (int i = 0; i < seen->log->n_passes; i++)
         for (int slot = 0; slot < ops->n_slots; slot++)
             updates[slot][seen->log->paths[i].choice[slot]]++;
     for (int c = 0; c < ops->n_choices(space, 0); c++) {
@@ -76,21 +76,20 @@ static void observe_paths(const pada_observation *seen, pada_epoch_metrics *m)
 {
     const pada_space *space = seen->env->space;
     const double entropy = pada_path_sampler_entropy(seen->drawn_from->paths);
-    const double images_per_step = (double)seen->log->n_images / seen->log->n_steps;
     double macs = 0;
     int64_t dead = 0;
 
-    for (int i = 0; i < seen->log->n_steps; i++) {
+    for (int i = 0; i < seen->log->n_passes; i++) {
         pada_path live;
         pada_cost cost;
         space->ops->canonical(space, &seen->log->paths[i], &live);
         space->ops->cost(space, &live, &cost);
-        macs += (double)cost.macs * images_per_step;
+        macs += (double)cost.macs * seen->log->pass_images[i];
         dead += space->ops->dead && space->ops->dead(space, &live);
     }
     pada_epoch_metrics_add(m, entropy, "path_entropy");
     observe_choices(seen, m);
-    pada_epoch_metrics_add(m, (double)dead / seen->log->n_steps, "dead");
+    pada_epoch_metrics_add(m, (double)dead / seen->log->n_passes, "dead");
     pada_epoch_metrics_add(m, macs / 1e9, "gmacs");
     /* Exactly zero is one path on purpose. */
     if (entropy < LOW_ENTROPY && entropy > 0) pada_epoch_metrics_warn(m, "entropy");

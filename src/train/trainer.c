@@ -25,10 +25,11 @@ typedef struct trainer {
     int32_t *test_order; /* [n_test] the images of validation */
     int n_test;
     int n_steps;                          /* per epoch */
+    int n_passes;                         /* per step, at most */
     int64_t position[2];                  /* the next step: epoch, step of the epoch */
     double started, epoch_started, saved; /* clock */
-    int64_t images;                       /* in this process */
-    double loss_sum;                      /* of the first n_summed draws of the epoch */
+    int64_t images;  /* in the epochs of this process that have ended, less what was loaded */
+    double loss_sum; /* of the first n_summed draws of the epoch */
     int n_summed;
     char warned[sizeof((pada_epoch_metrics *)NULL)->warnings]; /* words told so far */
 } trainer;
@@ -86,6 +87,12 @@ static pada_status make_loaders(trainer *t)
     return PADA_OK;
 }
 
+static pada_status begin_log(trainer *t)
+{
+    return pada_engine_log_begin(t->desc->engine, t->n_steps, t->n_steps * t->n_passes,
+                                 t->env.n_images * t->n_passes);
+}
+
 static pada_status begin(trainer *t)
 {
     const pada_train_desc *desc = t->desc;
@@ -104,8 +111,9 @@ static pada_status begin(trainer *t)
     t->n_steps = (t->env.n_images + t->env.batch_size - 1) / t->env.batch_size;
     t->started = t->saved = t->epoch_started = pada_clock_seconds();
     PADA_TRY(desc->strategy->init(t->strategy, &t->env, desc->settings));
+    t->n_passes = desc->strategy->passes ? desc->strategy->passes(t->strategy) : 1;
     PADA_TRY(pada_engine_init_weights(desc->engine, recipe->seed));
-    PADA_TRY(pada_engine_log_begin(desc->engine, t->n_steps, t->env.n_images));
+    PADA_TRY(begin_log(t));
     if (recipe->variance) PADA_TRY(pada_engine_variance_begin(desc->engine));
     return PADA_OK;
 }
@@ -176,11 +184,15 @@ static pada_status load(trainer *t, pada_state *state)
         t->position[1] >= t->n_steps)
         return PADA_FAIL(PADA_EDATA, "a checkpoint at step %" PRId64 " of epoch %" PRId64,
                          t->position[1], t->position[0]);
-    if (log.n_steps != t->position[1] || log.n_images != t->position[1] * t->env.batch_size)
+    /* Only the last batch of an epoch may be smaller, and a checkpoint never ends with it. */
+    if (log.n_steps != t->position[1] || log.n_passes < log.n_steps ||
+        log.n_passes > (int64_t)log.n_steps * t->n_passes ||
+        log.n_images != (int64_t)log.n_passes * t->env.batch_size)
         return PADA_FAIL(PADA_EDATA,
-                         "a checkpoint at step %" PRId64 " of an epoch with a log of %d steps, %d "
-                         "images",
-                         t->position[1], log.n_steps, log.n_images);
+                         "a checkpoint at step %" PRId64
+                         " of an epoch with a log of %d steps, %d passes, %d images",
+                         t->position[1], log.n_steps, log.n_passes, log.n_images);
+    t->images = -log.n_images;
     return PADA_OK;
 }
 
@@ -248,7 +260,7 @@ static void report_progress(trainer *t, pada_progress *out)
                            .n_steps = t->n_steps,
                            .loss = t->n_summed > 0 ? t->loss_sum / t->n_summed : NAN,
                            .seconds = pada_clock_seconds() - t->started,
-                           .images = t->images};
+                           .images = t->images + log.n_images};
 }
 
 /* Whether somebody or the clock wants the run to stop now. */
@@ -338,6 +350,7 @@ static pada_status measure(trainer *t, const pada_epoch *epoch, pada_epoch_metri
     *metrics = (pada_epoch_metrics){0};
     pada_epoch_metrics_add(metrics, epoch->index, "epoch");
     pada_epoch_metrics_add(metrics, (double)(epoch->first_step + t->n_steps), "steps");
+    pada_epoch_metrics_add(metrics, log.n_passes, "passes");
     pada_epoch_metrics_add(metrics, log.n_images, "images");
     pada_epoch_metrics_add(metrics, epoch->sgd.lr, "lr");
     pada_observe(&(pada_observation){.env = &t->env,
@@ -376,9 +389,10 @@ static pada_status finish_epoch(trainer *t, const pada_epoch *epoch)
     if (desc->run) PADA_TRY(pada_epoch_metrics_append(desc->run, &metrics));
     t->position[0]++;
     t->position[1] = 0;
+    t->images = progress.images;
     t->loss_sum = 0;
     t->n_summed = 0;
-    PADA_TRY(pada_engine_log_begin(desc->engine, t->n_steps, t->env.n_images));
+    PADA_TRY(begin_log(t));
     if (desc->recipe->variance) PADA_TRY(pada_engine_variance_begin(desc->engine));
     t->epoch_started = pada_clock_seconds();
     return PADA_OK;
@@ -401,7 +415,6 @@ static pada_status run_epoch(trainer *t)
         PADA_ASSERT(draws.batch.n > 0);
         PADA_TRY(desc->strategy->step(t->strategy, desc->engine, &draws, &epoch, steps_done(t)));
         t->position[1]++;
-        t->images += draws.batch.n;
         if (t->position[1] == t->n_steps) break;
         if (desc->listener.step) {
             report_progress(t, &progress);

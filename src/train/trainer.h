@@ -24,7 +24,7 @@ typedef struct pada_progress {
     int step, n_steps; /* of the epoch; `step` are done */
     double loss;       /* mean over the epoch so far; NaN before the first step */
     double seconds;    /* in this process */
-    int64_t images;    /* in this process */
+    int64_t images;    /* through the network in this process, in all passes */
 } pada_progress;
 
 /* What the caller wants to hear; every function may be NULL. */

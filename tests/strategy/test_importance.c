@@ -44,6 +44,7 @@ static void add(steps *s, const char *arch, int op, double norm, double clip)
 static pada_log log_of(const steps *s)
 {
     return (pada_log){.n_steps = s->n,
+                      .n_passes = s->n,
                       .n_sites = SITES,
                       .paths = s->paths,
                       .clip_factors = s->clip,
