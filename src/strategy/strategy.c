@@ -1,4 +1,4 @@
-/* strategy.c - the registry of strategies, and the step that most of them share. */
+/* strategy.c - the registry of strategies, and the steps that they share. */
 #include "strategy/strategy.h"
 
 #include <string.h>
@@ -43,17 +43,26 @@ pada_status pada_strategy_find(const pada_strategy_ops **out, const char *name)
     return PADA_FAIL(PADA_EINVAL, "unknown method '%s'; `pada info` lists them", name);
 }
 
+pada_status pada_strategy_add_path(pada_engine *e, const pada_path *path, const pada_draws *draws,
+                                   const float *weights, double grad_scale)
+{
+    pada_batch batch = draws->batch;
+
+    PADA_ASSERT(grad_scale != 0); /* to a batch it would mean 1 */
+    batch.weights = weights;
+    batch.grad_scale = grad_scale;
+    PADA_TRY(pada_engine_forward(e, path, &batch, PADA_TRAIN));
+    pada_engine_backward(e);
+    return PADA_OK;
+}
+
 pada_status pada_strategy_single_path(pada_engine *e, const pada_path *path,
                                       const pada_draws *draws, const float *weights,
                                       double grad_scale, const pada_sgd *sgd)
 {
-    pada_batch batch = draws->batch;
     pada_step_stats stats;
 
-    batch.weights = weights;
-    batch.grad_scale = grad_scale;
     pada_engine_zero_grad(e);
-    PADA_TRY(pada_engine_forward(e, path, &batch, PADA_TRAIN));
-    pada_engine_backward(e);
+    PADA_TRY(pada_strategy_add_path(e, path, draws, weights, grad_scale));
     return pada_engine_step(e, sgd, &stats);
 }

@@ -73,6 +73,11 @@ pada_status pada_strategy_find(const pada_strategy_ops **out, const char *name);
 int pada_strategy_count(void);
 const pada_strategy_ops *pada_strategy_get(int i);
 
+/* Adds the gradient of one path on the batch to the gradients, times grad_scale and the factors
+ * `weights` of the losses (NULL: none). */
+pada_status pada_strategy_add_path(pada_engine *e, const pada_path *path, const pada_draws *draws,
+                                   const float *weights, double grad_scale);
+
 /* The step of every strategy that trains one path at a time. `weights` are factors of the losses
  * in the gradient, or NULL. */
 pada_status pada_strategy_single_path(pada_engine *e, const pada_path *path,

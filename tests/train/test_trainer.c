@@ -6,6 +6,7 @@
 #include "base/scratch.h"
 #include "check.h"
 #include "strategy/importance.h"
+#include "strategy/method_flags.h"
 #include "strategy/strategy_single.h"
 #include "tensor/safetensors.h"
 #include "tensor/state.h"
@@ -186,18 +187,31 @@ static const pada_single_settings one_network = {
 typedef struct variant {
     const char *name, *method;
     const void *settings;
+    const char *flags; /* instead of settings */
 } variant;
 
 static const variant variants[] = {
-    {"spos", "spos", NULL},
-    {"pada", "pada", &official},
-    {"opposite", "pada", &opposite},
-    {"pa", "pa", &opposite.path},
-    {"da", "da", &opposite.data},
-    {"uniform_replacement", "uniform_replacement", NULL},
-    {"conv_anneal", "conv_anneal", NULL},
-    {"single", "single", &one_network},
+    {"spos", "spos", NULL, ""},
+    {"pada", "pada", &official, NULL},
+    {"opposite", "pada", &opposite, NULL},
+    {"pa", "pa", &opposite.path, NULL},
+    {"da", "da", &opposite.data, NULL},
+    {"uniform_replacement", "uniform_replacement", NULL, ""},
+    {"conv_anneal", "conv_anneal", NULL, ""},
+    {"single", "single", &one_network, NULL},
+    {"fairnas", "fairnas", NULL, ""},
+    {"fairnas-released", "fairnas", NULL, "--fairnas-as-released"},
 };
+
+/* Borrowed until the next call. */
+static const void *settings_of(const variant *v)
+{
+    static max_align_t settings[64];
+
+    if (v->settings) return v->settings;
+    CHECK_OK(method_settings(method(v->method), v->flags, settings, sizeof settings));
+    return settings;
+}
 
 /* ---- tests ---- */
 
@@ -209,14 +223,14 @@ static void runs_repeat(void **state)
         char a[64], b[64], first[8192], second[8192];
         snprintf(a, sizeof a, "repeat-a-%s", v->name);
         snprintf(b, sizeof b, "repeat-b-%s", v->name);
-        CHECK_OK(run(scratch_path(a), method(v->method), v->settings, 0));
-        CHECK_OK(run(scratch_path(b), method(v->method), v->settings, 0));
+        CHECK_OK(run(scratch_path(a), method(v->method), settings_of(v), 0));
+        CHECK_OK(run(scratch_path(b), method(v->method), settings_of(v), 0));
         assert_true(hash_run(scratch_path(a)) == hash_run(scratch_path(b)));
         read_metrics(scratch_path(a), first, sizeof first);
         read_metrics(scratch_path(b), second, sizeof second);
         assert_string_equal(first, second);
         /* A finished run has nothing left to do. */
-        CHECK_OK(run(scratch_path(a), method(v->method), v->settings, 0));
+        CHECK_OK(run(scratch_path(a), method(v->method), settings_of(v), 0));
         assert_true(hash_run(scratch_path(a)) == hash_run(scratch_path(b)));
     }
 }
@@ -231,14 +245,14 @@ static void stopped_runs_end_the_same(void **state)
         const variant *v = &variants[i];
         char name[64], whole[8192], parts[8192];
         snprintf(name, sizeof name, "whole-%s", v->name);
-        CHECK_OK(run(scratch_path(name), method(v->method), v->settings, 0));
+        CHECK_OK(run(scratch_path(name), method(v->method), settings_of(v), 0));
         const uint64_t want = hash_run(scratch_path(name));
         read_metrics(scratch_path(name), whole, sizeof whole);
         for (size_t s = 0; s < sizeof strides / sizeof *strides; s++) {
             pada_status st;
             int starts = 0;
             snprintf(name, sizeof name, "stopped-%s-%d", v->name, strides[s]);
-            while ((st = run(scratch_path(name), method(v->method), v->settings, strides[s])) ==
+            while ((st = run(scratch_path(name), method(v->method), settings_of(v), strides[s])) ==
                    PADA_ESTOPPED)
                 starts++;
             CHECK_OK(st);
@@ -328,7 +342,7 @@ static bool is_needed(const variant *v, const char *checkpoint, const char *name
     CHECK_OK(pada_make_dirs(scratch_path(file)));
     snprintf(file, sizeof file, "%s/ckpt/00000006.safetensors", folder);
     spoil(checkpoint, scratch_path(file), name);
-    if (run(scratch_path(folder), method(v->method), v->settings, 0) != PADA_OK) return true;
+    if (run(scratch_path(folder), method(v->method), settings_of(v), 0) != PADA_OK) return true;
     if (hash_run(scratch_path(folder)) != want) return true;
     read_metrics(scratch_path(folder), have, sizeof have);
     /* The rows of the first epoch are missing here; compare the others. */
@@ -352,11 +366,11 @@ static void every_saved_field_is_needed(void **state)
         pada_text path = {0};
         pada_safetensors *file;
         snprintf(folder, sizeof folder, "fields-whole-%s", v->name);
-        CHECK_OK(run(scratch_path(folder), method(v->method), v->settings, 0));
+        CHECK_OK(run(scratch_path(folder), method(v->method), settings_of(v), 0));
         const uint64_t want = hash_run(scratch_path(folder));
         read_metrics(scratch_path(folder), metrics, sizeof metrics);
         snprintf(folder, sizeof folder, "fields-%s", v->name);
-        assert_int_equal(run(scratch_path(folder), method(v->method), v->settings, 6),
+        assert_int_equal(run(scratch_path(folder), method(v->method), settings_of(v), 6),
                          PADA_ESTOPPED); /* the middle of the second epoch */
         CHECK_OK(pada_checkpoint_newest(scratch_path(folder), &path));
         /* The way itself changes nothing. */
