@@ -36,18 +36,16 @@ static pada_status make_groups(pada_engine *e)
         if (p->count > largest) largest = p->count;
         if (p->site == PADA_SHARED) {
             e->groups[e->n_groups++] =
-                (param_group){{p->offset, p->count}, PADA_SHARED, 0, false, false, false};
+                (param_group){.range = {p->offset, p->count}, .site = PADA_SHARED};
             continue;
         }
         int *group = &e->group_of[p->site * e->most_choices + p->choice];
         if (*group >= 0) continue;
         *group = e->n_groups;
-        e->groups[e->n_groups++] = (param_group){pada_params_range(e->params, p->site, p->choice),
-                                                 p->site,
-                                                 p->choice,
-                                                 false,
-                                                 false,
-                                                 false};
+        e->groups[e->n_groups++] =
+            (param_group){.range = pada_params_range(e->params, p->site, p->choice),
+                          .site = p->site,
+                          .choice = p->choice};
     }
     PADA_TRY(pada_calloc(&mem, (size_t)largest, sizeof *e->staging));
     e->staging = mem;
@@ -137,7 +135,8 @@ void pada_engine_destroy(pada_engine *e)
     if (e->device) {
         void *buffers[] = {e->weights,       e->grads,          e->velocity,     e->work,
                            e->saved_weights, e->saved_velocity, e->results.loss, e->results.norm,
-                           e->results.rank,  e->held[0],        e->held[1]};
+                           e->results.rank,  e->held[0],        e->held[1],      e->differences,
+                           e->other_velocity};
         for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
             e->backend->release(e->device, buffers[i]);
         pada__log_free(e);
@@ -174,7 +173,8 @@ const char *pada_engine_describe(const pada_engine *e)
 
 int64_t pada_engine_memory_bytes(const pada_engine *e)
 {
-    const int n_buffers = 1 + 2 * (e->mode == PADA_TRAIN) + 2 * (e->saved_weights != NULL);
+    const int n_buffers = 1 + 2 * (e->mode == PADA_TRAIN) + 2 * (e->saved_weights != NULL) +
+                          (e->differences != NULL) + (e->other_velocity != NULL);
     return e->work_bytes + n_buffers * e->buffer_bytes;
 }
 
@@ -310,25 +310,37 @@ void pada_engine_zero_grad(pada_engine *e)
         e->groups[i].active = false;
 }
 
+/* Moves the weights; n_active ranges are in e->active. */
+/* Moves the weights by the gradients of n_active ranges. With `record` the work is queued and what it
+ * found out stays on the device. */
+static pada_status move(pada_engine *e, const pada_sgd *sgd, int n_active, void *record,
+                        pada_step_stats *stats)
+{
+    const int n_moved = list_ranges(e, sgd->mode == PADA_SGD_DENSE, e->moved);
+    const pada_sgd_buffers buffers = {e->weights, e->grads, e->velocity};
+    const pada_sgd_ranges ranges = {e->active, e->moved, n_active, n_moved, e->sums};
+
+    if (!record)
+        return pada_sgd_run(sgd, e->backend, e->device, &buffers, &ranges, &stats->grad_norm,
+                            &stats->clip_factor);
+    pada_sgd_queue(sgd, e->backend, e->device, &buffers, &ranges, record);
+    *stats = (pada_step_stats){NAN, NAN};
+    return PADA_OK;
+}
+
 pada_status pada_engine_step(pada_engine *e, const pada_sgd *sgd, pada_step_stats *stats)
 {
     const int n_active = list_ranges(e, false, e->active);
-    const int n_moved = list_ranges(e, sgd->mode == PADA_SGD_DENSE, e->moved);
-
-    const pada_sgd_buffers buffers = {e->weights, e->grads, e->velocity};
-    const pada_sgd_ranges ranges = {e->active, e->moved, n_active, n_moved, e->sums};
-    void *record = pada__log_record(e);
 
     pada__variance_add(e, n_active);
-    if (record) {
-        pada_sgd_queue(sgd, e->backend, e->device, &buffers, &ranges, record);
-        *stats = (pada_step_stats){NAN, NAN};
-    } else {
-        PADA_TRY(pada_sgd_run(sgd, e->backend, e->device, &buffers, &ranges, &stats->grad_norm,
-                              &stats->clip_factor));
-    }
+    PADA_TRY(move(e, sgd, n_active, pada__log_record(e), stats));
     pada__log_step(e, stats);
     return PADA_OK;
+}
+
+pada_status pada_engine_inner_step(pada_engine *e, const pada_sgd *sgd, pada_step_stats *stats)
+{
+    return move(e, sgd, list_ranges(e, false, e->active), stats);
 }
 
 double pada_engine_grad_norm(pada_engine *e, int site, int choice)
@@ -387,32 +399,4 @@ void pada_engine_logits(const pada_engine *e, double *logits)
 
     e->backend->unpack(e->device, (const char *)e->work + place->offset, e->last_n, loss->shape,
                        logits);
-}
-
-/* ---- snapshot ---- */
-
-pada_status pada_engine_snapshot(pada_engine *e)
-{
-    const pada_range all = {0, pada_params_elements(e->params)};
-
-    if (!e->saved_weights)
-        PADA_TRY(e->backend->alloc(e->device, &e->saved_weights, e->buffer_bytes));
-    if (!e->saved_velocity)
-        PADA_TRY(e->backend->alloc(e->device, &e->saved_velocity, e->buffer_bytes));
-    e->backend->copy(e->device, e->saved_weights, e->weights, &all, 1);
-    if (e->velocity) e->backend->copy(e->device, e->saved_velocity, e->velocity, &all, 1);
-    for (int i = 0; i < e->n_groups; i++)
-        e->groups[i].saved = e->groups[i].sampled;
-    return PADA_OK;
-}
-
-void pada_engine_restore(pada_engine *e)
-{
-    const pada_range all = {0, pada_params_elements(e->params)};
-
-    PADA_ASSERT(e->saved_weights && e->saved_velocity);
-    e->backend->copy(e->device, e->weights, e->saved_weights, &all, 1);
-    if (e->velocity) e->backend->copy(e->device, e->velocity, e->saved_velocity, &all, 1);
-    for (int i = 0; i < e->n_groups; i++)
-        e->groups[i].sampled = e->groups[i].saved;
 }

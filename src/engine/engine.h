@@ -87,6 +87,8 @@ void pada_engine_zero_grad(pada_engine *e);
 /* One SGD step over what backward has collected since zero_grad. A gradient that is not finite changes
  * nothing and is PADA_ENUMERIC, here or (see pada_step_stats) in pada_engine_log_read. */
 pada_status pada_engine_step(pada_engine *e, const pada_sgd *sgd, pada_step_stats *stats);
+/* The same as a part of a larger step: neither the log nor the variance counts it. */
+pada_status pada_engine_inner_step(pada_engine *e, const pada_sgd *sgd, pada_step_stats *stats);
 
 /* Waits for everything above, which a device does behind the caller's back. A failure on the device
  * is PADA_EDEVICE; the other functions that return a status report it sooner or later, too. */
@@ -144,15 +146,34 @@ void pada_engine_variance_read(const pada_engine *e, pada_variance *variance);
 
 /* ---- checkpoints ---- */
 
-/* Everything that later steps depend on: weights (by parameter name), momentum, which parameters
+/* Everything that later steps depend on: weights (by parameter name), momenta, which parameters
  * have been sampled, the log and the variance as far as they were begun. Between steps only. Loading
  * needs an engine of the same space on a backend with the same element type. */
 void pada_engine_visit(pada_engine *e, pada_state *state);
 
-/* Weights, momentum and which parameters have been sampled, to and from a second set of buffers,
- * made by the first snapshot. */
+/* ---- going back, and steps made of several ----
+ *
+ * Weights, momentum and which parameters have been sampled, to and from a second set of buffers,
+ * made by the first snapshot. What weights have moved since then can be added up and become the
+ * gradient of a step (Reptile):
+ *
+ *   pada_engine_snapshot(e);
+ *   for each path: inner steps; pada_engine_add_difference(e, factor); pada_engine_restore(e);
+ *   pada_engine_take_differences(e);
+ *   pada_engine_step(e, &sgd, &stats); */
 pada_status pada_engine_snapshot(pada_engine *e);
 void pada_engine_restore(pada_engine *e);
+/* The weights alone: momentum and what has been sampled stay. */
+void pada_engine_restore_weights(pada_engine *e);
+/* Adds factor * (snapshot - weights) to the differences, whose buffer the first call makes.
+ * Gradients become zero. */
+pada_status pada_engine_add_difference(pada_engine *e, double factor);
+/* The gradients become the differences, and those zero. */
+void pada_engine_take_differences(pada_engine *e);
+void pada_engine_zero_momentum(pada_engine *e);
+/* Exchanges the momentum with another one, which the first call makes of zeros. Checkpoints have
+ * both from then on, until the weights are made afresh. */
+pada_status pada_engine_swap_momentum(pada_engine *e);
 
 #ifdef __cplusplus
 }

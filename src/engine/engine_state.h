@@ -13,6 +13,7 @@ typedef struct param_group {
     bool active;      /* has a gradient since zero_grad */
     bool sampled;     /* was active at least once in this run */
     bool saved;       /* `sampled` at the time of the snapshot */
+    bool differs;     /* has a part in the differences that were added up */
 } param_group;
 
 /* The log of an epoch: pada_log with its room. Passes and, where the backend has clip_sgd, steps leave
@@ -56,6 +57,7 @@ struct pada_engine {
     /* Buffers of the backend, all with the map of `params` but for the work buffer. */
     void *weights, *grads, *velocity, *work;
     void *saved_weights, *saved_velocity; /* snapshot, or NULL */
+    void *differences, *other_velocity;   /* NULL until they are needed */
     int64_t work_bytes, buffer_bytes;
     pada_results results;
     param_group *groups;
@@ -93,6 +95,9 @@ pada_status pada__passes_begin(pada_engine *e, int n_passes);
 void pada__passes_add(pada_engine *e);
 void pada__passes_free(pada_engine *e);
 void pada__passes_visit(pada_engine *e, pada_state *s);
+
+/* engine_snapshot.c: for fresh weights; gives up the other momentum and drops the differences. */
+void pada__snapshot_forget(pada_engine *e);
 
 /* engine_variance.c: called before every step; n_active ranges are in e->active. */
 void pada__variance_add(pada_engine *e, int n_active);

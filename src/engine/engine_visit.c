@@ -47,6 +47,27 @@ static void visit_sampled(pada_engine *e, pada_state *s, uint8_t *flags)
         e->groups[i].sampled = flags[i] != 0;
 }
 
+/* The other momentum, where there is one. */
+static void visit_other_momentum(pada_engine *e, pada_state *s, float *floats)
+{
+    int32_t n_momenta = e->other_velocity ? 2 : 1;
+
+    pada_state_array(s, "engine/momenta", PADA_STATE_I32, &n_momenta, 1);
+    if (n_momenta != 1 && n_momenta != 2) {
+        pada_state_reject(s, PADA_FAIL(PADA_EDATA, "a checkpoint with %d momenta", (int)n_momenta));
+        return;
+    }
+    if (n_momenta == 1) return;
+    if (!e->other_velocity) {
+        const pada_status st = e->backend->alloc(e->device, &e->other_velocity, e->buffer_bytes);
+        if (st != PADA_OK) {
+            pada_state_reject(s, st);
+            return;
+        }
+    }
+    visit_buffer(e, s, PADA_STATE_PREFIX "other_momentum/", e->other_velocity, floats);
+}
+
 static void visit_log(pada_engine *e, pada_state *s)
 {
     engine_log *log = &e->log;
@@ -93,6 +114,7 @@ void pada_engine_visit(pada_engine *e, pada_state *s)
     }
     visit_buffer(e, s, "", e->weights, scratch);
     visit_buffer(e, s, PADA_STATE_PREFIX "momentum/", e->velocity, scratch);
+    visit_other_momentum(e, s, scratch);
     visit_sampled(e, s, scratch);
     visit_log(e, s);
     pada__passes_visit(e, s);

@@ -12,12 +12,13 @@ static pada_range range_of(const pada_param *p)
     return (pada_range){p->offset, p->count};
 }
 
-/* Momentum and the record of sampled parameters start anew. */
+/* Momentum, the record of sampled parameters and unfinished differences start anew. */
 static void clear_velocity(pada_engine *e)
 {
     const pada_range all = {0, pada_params_elements(e->params)};
 
     if (e->velocity) e->backend->fill_zero(e->device, e->velocity, &all, 1);
+    pada__snapshot_forget(e);
     for (int i = 0; i < e->n_groups; i++)
         e->groups[i].sampled = false;
 }
