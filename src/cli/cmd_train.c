@@ -129,6 +129,8 @@ static pada_status bind(void *self, pada_options *options)
     PADA_TRY(pada_options_bind(options, pada_space_options, &t->space_args));
     PADA_TRY(pada_options_bind(options, pada_recipe_options, &t->recipe));
     PADA_TRY(pada_options_bind(options, pada_engine_options, &t->engine_args));
+    for (const pada_strategy_default *d = t->strategy->defaults; d && d->name; d++)
+        PADA_TRY(pada_options_set_default(options, d->name, d->value));
     if (!t->strategy->bind_settings) return PADA_OK;
     return t->strategy->bind_settings(t->settings, options);
 }

@@ -40,6 +40,11 @@ typedef struct pada_distributions {
     const double *images; /* [n_images], sum 1; NULL: every image once */
 } pada_distributions;
 
+/* A default of another table that a method replaces: `name` is that of an option of the recipe. */
+typedef struct pada_strategy_default {
+    const char *name, *value; /* as a user would type it; NULL ends a table */
+} pada_strategy_default;
+
 typedef struct pada_strategy_ops {
     const char *name;
     const char *summary; /* one line */
@@ -47,6 +52,7 @@ typedef struct pada_strategy_ops {
      * there are none. */
     size_t settings_bytes;
     pada_status (*bind_settings)(void *settings, pada_options *options);
+    const pada_strategy_default *defaults; /* NULL: those of the recipe are its own */
 
     size_t state_bytes;
     /* `self` is zeroed memory of state_bytes; settings are copied. deinit is called also after a

@@ -201,6 +201,8 @@ static const variant variants[] = {
     {"single", "single", &one_network, NULL},
     {"fairnas", "fairnas", NULL, ""},
     {"fairnas-released", "fairnas", NULL, "--fairnas-as-released"},
+    {"sumnas", "sumnas", NULL, "--sumnas-anneal-inner"},
+    {"sumnas-released", "sumnas", NULL, "--sumnas-as-released"},
 };
 
 /* Borrowed until the next call. */
@@ -354,14 +356,16 @@ static bool is_needed(const variant *v, const char *checkpoint, const char *name
 
 static void every_saved_field_is_needed(void **state)
 {
-    static const int used[] = {1, 2}; /* official and opposite */
-    static char names[40][128];
-    static bool needed[40];
+    static const char *const used[] = {"pada", "opposite", "sumnas-released"};
+    static char names[60][128];
+    static bool needed[60];
     int n_names = 0;
 
     (void)state;
-    for (int u = 0; u < 2; u++) {
-        const variant *v = &variants[used[u]];
+    for (size_t u = 0; u < sizeof used / sizeof *used; u++) {
+        const variant *v = variants;
+        while (strcmp(v->name, used[u]) != 0)
+            v++;
         char folder[64], metrics[8192];
         pada_text path = {0};
         pada_safetensors *file;
@@ -387,7 +391,7 @@ static void every_saved_field_is_needed(void **state)
                      strchr(name, '.') ? (slash ? (int)(slash - name) : 0) : 127, name);
             while (k < n_names && strcmp(names[k], kind) != 0)
                 k++;
-            assert_true(k < 40);
+            assert_true(k < 60);
             if (k == n_names) snprintf(names[n_names++], sizeof names[0], "%s", kind);
             if (needed[k]) continue;
             needed[k] = is_needed(v, pada_text_str(&path), name, want, metrics);
