@@ -83,3 +83,10 @@ int pada_path_equal(const pada_space *space, const pada_path *a, const pada_path
 {
     return memcmp(a->choice, b->choice, (size_t)space->ops->n_slots) == 0;
 }
+
+bool pada_path_is_valid(const pada_space *space, const pada_path *path)
+{
+    for (int slot = 0; slot < space->ops->n_slots; slot++)
+        if (path->choice[slot] >= space->ops->n_choices(space, slot)) return false;
+    return true;
+}

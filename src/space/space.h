@@ -104,6 +104,8 @@ pada_status pada_space_init(pada_space *space, const pada_space_ops *ops,
 /* A path with every choice equally likely. */
 void pada_path_random(const pada_space *space, pada_rng *rng, pada_path *path);
 int pada_path_equal(const pada_space *space, const pada_path *a, const pada_path *b);
+/* Whether every slot has one of its choices; for paths that come from a file. */
+bool pada_path_is_valid(const pada_space *space, const pada_path *path);
 
 #ifdef __cplusplus
 }

@@ -203,6 +203,8 @@ static const variant variants[] = {
     {"fairnas-released", "fairnas", NULL, "--fairnas-as-released"},
     {"sumnas", "sumnas", NULL, "--sumnas-anneal-inner"},
     {"sumnas-released", "sumnas", NULL, "--sumnas-as-released"},
+    {"nsas", "nsas", NULL, "--nsas-archive 4 --nsas-recent 6 --nsas-candidates 1"},
+    {"nsas-released", "nsas", NULL, "--nsas-as-released"},
 };
 
 /* Borrowed until the next call. */
@@ -356,7 +358,7 @@ static bool is_needed(const variant *v, const char *checkpoint, const char *name
 
 static void every_saved_field_is_needed(void **state)
 {
-    static const char *const used[] = {"pada", "opposite", "sumnas-released"};
+    static const char *const used[] = {"pada", "opposite", "sumnas-released", "nsas"};
     static char names[60][128];
     static bool needed[60];
     int n_names = 0;
@@ -507,11 +509,16 @@ static void configurations_are_compared(void **state)
 
 static void out_of_memory(void **state)
 {
+    max_align_t settings[64];
+
     (void)state;
     recipe.epochs = 1;
     /* Without a folder: the engine keeps what it has. The first run makes its buffers. */
     CHECK_OK(run(NULL, method("pada"), &official, 0));
     assert_survives_oom(run(NULL, method("pada"), &official, 0), (void)0);
+    CHECK_OK(method_settings(method("nsas"), "", settings, sizeof settings));
+    CHECK_OK(run(NULL, method("nsas"), settings, 0));
+    assert_survives_oom(run(NULL, method("nsas"), settings, 0), (void)0);
     recipe.epochs = EPOCHS;
 }
 
