@@ -21,12 +21,20 @@ typedef struct small_run {
     int32_t labels[SMALL_BATCH];
 } small_run;
 
-/* Plain gradient descent, so that a step is the gradient. */
-static inline void small_run_open(small_run *r, const char *method, const char *flags)
+static inline void small_run_begin_log(small_run *r)
+{
+    CHECK_OK(pada_engine_log_begin(r->engine, SMALL_STEPS, SMALL_STEPS * 16,
+                                   SMALL_STEPS * 16 * SMALL_BATCH));
+}
+
+/* Plain gradient descent, so that a step is the gradient. Backend null only plans: for tests of what
+ * is drawn. */
+static inline void small_run_open_on(small_run *r, const char *backend_name, const char *method,
+                                     const char *flags)
 {
     static max_align_t settings[64];
     const pada_space_ops *space;
-    const pada_backend *ref;
+    const pada_backend *backend;
     double pixels[SMALL_BATCH * 3 * SMALL_SIDE * SMALL_SIDE];
 
     *r = (small_run){.sgd = {.lr = 1}};
@@ -34,9 +42,9 @@ static inline void small_run_open(small_run *r, const char *method, const char *
     CHECK_OK(pada_space_init(
         &r->space, space,
         &(pada_space_config){.channels = 2, .cells = 1, .classes = 3, .image_size = SMALL_SIDE}));
-    CHECK_OK(pada_backend_find(&ref, "ref"));
+    CHECK_OK(pada_backend_find(&backend, backend_name));
     CHECK_OK(pada_engine_create(&r->engine, &(pada_engine_desc){.space = &r->space,
-                                                                .backend = ref,
+                                                                .backend = backend,
                                                                 .batch_size = SMALL_BATCH,
                                                                 .mode = PADA_TRAIN}));
     CHECK_OK(pada_engine_init_weights(r->engine, 3));
@@ -58,8 +66,12 @@ static inline void small_run_open(small_run *r, const char *method, const char *
     CHECK_OK(method_settings(r->ops, flags, settings, sizeof settings));
     r->self = calloc(1, r->ops->state_bytes);
     CHECK_OK(r->ops->init(r->self, &r->env, settings));
-    CHECK_OK(pada_engine_log_begin(r->engine, SMALL_STEPS, SMALL_STEPS * 16,
-                                   SMALL_STEPS * 16 * SMALL_BATCH));
+    small_run_begin_log(r);
+}
+
+static inline void small_run_open(small_run *r, const char *method, const char *flags)
+{
+    small_run_open_on(r, "ref", method, flags);
 }
 
 static inline void small_run_close(small_run *r)
@@ -78,6 +90,10 @@ static inline const pada_path *small_run_step(small_run *r, int64_t first, int64
     pada_log log;
 
     pada_engine_log_read(r->engine, &log);
+    if (log.n_steps == SMALL_STEPS) {
+        small_run_begin_log(r);
+        log.n_passes = 0;
+    }
     const int before = log.n_passes;
     CHECK_OK(r->ops->step(r->self, r->engine, &r->draws, &epoch, number));
     pada_engine_log_read(r->engine, &log);

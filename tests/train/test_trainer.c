@@ -205,6 +205,8 @@ static const variant variants[] = {
     {"sumnas-released", "sumnas", NULL, "--sumnas-as-released"},
     {"nsas", "nsas", NULL, "--nsas-archive 4 --nsas-recent 6 --nsas-candidates 1"},
     {"nsas-released", "nsas", NULL, "--nsas-as-released"},
+    {"magic_t", "magic_t", NULL, ""},
+    {"spos_depth", "spos_depth", NULL, ""},
 };
 
 /* Borrowed until the next call. */
@@ -358,7 +360,7 @@ static bool is_needed(const variant *v, const char *checkpoint, const char *name
 
 static void every_saved_field_is_needed(void **state)
 {
-    static const char *const used[] = {"pada", "opposite", "sumnas-released", "nsas"};
+    static const char *const used[] = {"pada", "opposite", "sumnas-released", "nsas", "magic_t"};
     static char names[60][128];
     static bool needed[60];
     int n_names = 0;

@@ -1,0 +1,161 @@
+/* strategy_spos_depth.c - SPOS with paths of different depth balanced.
+ *
+ * Depth is the number of convolutions on the longest way through a cell. Three groups (at most 1 and
+ * dead, 2, 3 and more) are equally likely, and so are the paths inside each: deep cells, which are
+ * rare among uniform ones, get their share of the training. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "sampler/data_sampler.h"
+#include "strategy/strategy.h"
+
+#define N_GROUPS  3
+#define MAX_PATHS (1 << 20) /* of a space that can be listed */
+
+typedef struct spos_depth {
+    const pada_strategy_env *env;
+    int32_t *paths;            /* [n_paths] numbers of paths, by group */
+    int32_t first[N_GROUPS];   /* of each group in `paths` */
+    int32_t count[N_GROUPS];   /* of its paths */
+    pada_path_sampler sampler; /* how often each choice is drawn; slots depend on each other */
+} spos_depth;
+
+static pada_status find_score(const pada_space *space, const pada_space_score **out)
+{
+    for (*out = space->ops->scores; *out && (*out)->name; (*out)++)
+        if (strcmp((*out)->name, "conv_depth") == 0) return PADA_OK;
+    return PADA_FAIL(PADA_EINVAL, "method spos_depth: space %s has no score conv_depth",
+                     space->ops->name);
+}
+
+/* Paths are numbered like the digits of a number, slot 0 first. */
+static void path_of(const pada_space *space, int32_t number, pada_path *path)
+{
+    *path = (pada_path){{0}};
+    for (int slot = space->ops->n_slots - 1; slot >= 0; slot--) {
+        const int n = space->ops->n_choices(space, slot);
+        path->choice[slot] = (uint8_t)(number % n);
+        number /= n;
+    }
+}
+
+static int group_of(const pada_space *space, const pada_space_score *depth, int32_t number)
+{
+    pada_path path;
+
+    path_of(space, number, &path);
+    const double d = depth->score(space, &path);
+    return d < 2 ? 0 : d < 3 ? 1 : 2;
+}
+
+static pada_status count_paths(const pada_space *space, int32_t *n)
+{
+    *n = 1;
+    for (int slot = 0; slot < space->ops->n_slots; slot++) {
+        const int choices = space->ops->n_choices(space, slot);
+        if (*n > MAX_PATHS / choices)
+            return PADA_FAIL(PADA_EINVAL, "method spos_depth: space %s has more than %d paths",
+                             space->ops->name, MAX_PATHS);
+        *n *= choices;
+    }
+    return PADA_OK;
+}
+
+/* Lists the paths of each group, one group after the other. */
+static pada_status list_groups(spos_depth *s, const pada_space_score *depth, int32_t n)
+{
+    const pada_space *space = s->env->space;
+    int32_t at[N_GROUPS];
+
+    for (int32_t i = 0; i < n; i++)
+        s->count[group_of(space, depth, i)]++;
+    for (int g = 0; g < N_GROUPS; g++) {
+        if (s->count[g] == 0)
+            return PADA_FAIL(PADA_EINVAL, "method spos_depth: space %s has no path in group %d",
+                             space->ops->name, g);
+        s->first[g] = at[g] = g > 0 ? s->first[g - 1] + s->count[g - 1] : 0;
+    }
+    for (int32_t i = 0; i < n; i++)
+        s->paths[at[group_of(space, depth, i)]++] = i;
+    return PADA_OK;
+}
+
+static void find_marginals(spos_depth *s)
+{
+    const pada_space *space = s->env->space;
+
+    pada_path_sampler_init(&s->sampler, space);
+    memset(s->sampler.p, 0, sizeof s->sampler.p);
+    for (int g = 0; g < N_GROUPS; g++)
+        for (int32_t i = 0; i < s->count[g]; i++) {
+            pada_path path;
+            path_of(space, s->paths[s->first[g] + i], &path);
+            for (int slot = 0; slot < space->ops->n_slots; slot++)
+                s->sampler.p[slot][path.choice[slot]] += 1.0 / N_GROUPS / s->count[g];
+        }
+}
+
+static pada_status init(void *self, const pada_strategy_env *env, const void *settings)
+{
+    spos_depth *s = self;
+    const pada_space_score *depth;
+    void *memory;
+    int32_t n;
+
+    (void)settings;
+    s->env = env;
+    PADA_TRY(find_score(env->space, &depth));
+    PADA_TRY(count_paths(env->space, &n));
+    PADA_TRY(pada_calloc(&memory, (size_t)n, sizeof *s->paths));
+    s->paths = memory; /* deinit gives it back, whatever comes */
+    PADA_TRY(list_groups(s, depth, n));
+    find_marginals(s);
+    return PADA_OK;
+}
+
+static void deinit(void *self)
+{
+    pada_free(((spos_depth *)self)->paths);
+}
+
+static pada_status begin_epoch(void *self, const pada_epoch *epoch, int32_t *order)
+{
+    const spos_depth *s = self;
+
+    pada_data_permute(s->env->seed, epoch->index, order, s->env->n_images);
+    return PADA_OK;
+}
+
+static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
+                        const pada_epoch *epoch, int64_t number)
+{
+    const spos_depth *s = self;
+    pada_path path;
+    pada_rng rng;
+
+    pada_rng_init(&rng, s->env->seed, "path", (uint64_t)number);
+    const uint32_t g = pada_rng_below(&rng, N_GROUPS);
+    const uint32_t i = pada_rng_below(&rng, (uint32_t)s->count[g]);
+    path_of(s->env->space, s->paths[s->first[g] + (int32_t)i], &path);
+    return pada_strategy_single_path(e, &path, draws, NULL, 1, &epoch->sgd);
+}
+
+static void distributions(const void *self, const pada_epoch *epoch, pada_distributions *out)
+{
+    const spos_depth *s = self;
+
+    (void)epoch;
+    *out = (pada_distributions){.paths = &s->sampler};
+}
+
+extern const pada_strategy_ops pada_strategy_spos_depth;
+const pada_strategy_ops pada_strategy_spos_depth = {
+    .name = "spos_depth",
+    .summary = "one random path per step, three groups of depth equally likely",
+    .state_bytes = sizeof(spos_depth),
+    .init = init,
+    .deinit = deinit,
+    .begin_epoch = begin_epoch,
+    .step = step,
+    .distributions = distributions,
+};

@@ -1,0 +1,131 @@
+/* test_spos_depth.c - depth-balanced SPOS: how often which paths are drawn. */
+#include <string.h>
+
+#include "strategy/small_run.h"
+
+enum { STEPS = 30000, PATHS = 15625 };
+
+static int counts[PATHS];
+static double of_choice[SMALL_SLOTS][SMALL_CHOICES];
+
+static double depth_of(const pada_space *space, const pada_path *path)
+{
+    const pada_space_score *score = space->ops->scores;
+
+    while (strcmp(score->name, "conv_depth") != 0)
+        score++;
+    return score->score(space, path);
+}
+
+/* Counts the paths of a run. */
+static void draw(small_run *r)
+{
+    int n;
+
+    for (int i = 0; i < STEPS; i++) {
+        const pada_path *path = small_run_step(r, 0, i, &n);
+        int number = 0;
+        assert_int_equal(n, 1);
+        for (int slot = 0; slot < SMALL_SLOTS; slot++) {
+            number = number * SMALL_CHOICES + path->choice[slot];
+            of_choice[slot][path->choice[slot]] += 1.0 / STEPS;
+        }
+        counts[number]++;
+    }
+}
+
+static pada_path path_of(int number)
+{
+    pada_path path = {{0}};
+
+    for (int slot = SMALL_SLOTS - 1; slot >= 0; slot--, number /= SMALL_CHOICES)
+        path.choice[slot] = (uint8_t)(number % SMALL_CHOICES);
+    return path;
+}
+
+static void groups_are_equally_likely(void **state)
+{
+    int sizes[3] = {0}, draws[3] = {0};
+    double chi[3] = {0};
+    small_run r;
+
+    (void)state;
+    small_run_open_on(&r, "null", "spos_depth", "");
+    draw(&r);
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < PATHS; i++) {
+            const pada_path path = path_of(i);
+            const double depth = depth_of(&r.space, &path);
+            const int g = depth <= 1 ? 0 : depth == 2 ? 1 : 2;
+            if (pass == 0) {
+                sizes[g]++;
+                draws[g] += counts[i];
+            } else {
+                const double want = (double)draws[g] / sizes[g];
+                chi[g] += (counts[i] - want) * (counts[i] - want) / want;
+            }
+        }
+    assert_int_equal(sizes[2], 1000); /* 2^3 convolutions on the long way, 5^3 anything */
+    for (int g = 0; g < 3; g++) {
+        CHECK_CLOSE((double)draws[g] / STEPS, 1 / 3.0, 0.014); /* five deviations */
+        /* Uniform inside: chi squared has mean size - 1 and deviation sqrt(2 size). */
+        CHECK_CLOSE(chi[g], sizes[g] - 1, 6 * sqrt(2.0 * sizes[g]));
+    }
+    /* What it says about single choices is what it does. */
+    pada_distributions told;
+    r.ops->distributions(r.self, &(pada_epoch){0}, &told);
+    for (int slot = 0; slot < SMALL_SLOTS; slot++) {
+        double sum = 0;
+        for (int c = 0; c < SMALL_CHOICES; c++) {
+            CHECK_CLOSE(told.paths->p[slot][c], of_choice[slot][c], 0.015);
+            sum += told.paths->p[slot][c];
+        }
+        CHECK_CLOSE(sum, 1, 1e-12);
+    }
+    small_run_close(&r);
+}
+
+static void steps_have_streams_of_their_own(void **state)
+{
+    small_run a, b;
+    int n;
+
+    (void)state;
+    small_run_open_on(&a, "null", "spos_depth", "");
+    small_run_open_on(&b, "null", "spos_depth", "");
+    for (int i = 0; i < 5; i++)
+        small_run_step(&a, 0, i, &n);
+    const pada_path *x = small_run_step(&a, 0, 5, &n), *y = small_run_step(&b, 0, 5, &n);
+    assert_true(pada_path_equal(&a.space, x, y));
+    small_run_close(&a);
+    small_run_close(&b);
+}
+
+static void a_space_without_depth_is_refused(void **state)
+{
+    small_run r, other;
+
+    (void)state;
+    small_run_open_on(&r, "null", "spos_depth", "");
+    other = r;
+    pada_space_ops ops = *r.space.ops;
+    ops.scores = NULL;
+    other.space.ops = &ops;
+    other.env.space = &other.space;
+    other.self = calloc(1, r.ops->state_bytes);
+    assert_int_equal(r.ops->init(other.self, &other.env, NULL), PADA_EINVAL);
+    assert_string_equal(pada_message(), "method spos_depth: space nb201 has no score conv_depth");
+    r.ops->deinit(other.self);
+    free(other.self);
+    small_run_close(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(groups_are_equally_likely),
+        cmocka_unit_test(steps_have_streams_of_their_own),
+        cmocka_unit_test(a_space_without_depth_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
