@@ -153,6 +153,22 @@ expect_rc 0
 expect_out_has "--path-tau-max"
 expect_out_has "--[no-]data-replacement"
 
+# ---- a method's own defaults for the recipe, and what its passes cost
+pada train --method sumnas --help
+expect_rc 0
+expect_out_has "learning rate of the first epoch (default 1)"
+expect_out_has "--sumnas-inner-steps N"
+pada train --method sumnas $small --epochs 1 --batch-size 1000 --sumnas-inner-steps 1 --momentum 0.3 --out "$work/sumnas" --quiet
+expect_rc 0
+for line in 'lr: 1' 'momentum: 0.3' 'weight-decay: 4e-05' 'clip: 0' 'sumnas-inner-lr: 0.05'; do
+    checks=$((checks + 1))
+    grep -qx "$line" "$work/sumnas/config.yaml" || complain "config.yaml lacks $line"
+done
+checks=$((checks + 1))
+# two steps of five paths, 1,000 images each
+grep -q '^epoch,steps,passes,images,' "$work/sumnas/metrics.csv" &&
+    grep -q '^0,2,10,10000,' "$work/sumnas/metrics.csv" || complain "passes or images are wrong"
+
 # ---- one JSON object per epoch
 pada train --method conv_anneal $small --epochs 2 --out "$work/json" --json --quiet
 expect_rc 0

@@ -126,6 +126,35 @@ static void only_released_momentum_goes_on(void **state)
     }
 }
 
+/* Outer momentum is apart from the inner one: it adds 0.9 times the first step to the second. */
+static void outer_momentum_is_its_own(void **state)
+{
+    static const char *const flags[] = {"", "--sumnas-as-released"};
+
+    (void)state;
+    for (int f = 0; f < 2; f++) {
+        double *first[2], *second[2];
+        int64_t count = 0;
+        for (int with = 0; with < 2; with++) {
+            pada_path paths[16];
+            small_run r;
+            int n;
+            small_run_open(&r, "sumnas", flags[f]);
+            r.sgd.momentum = with ? 0.9 : 0;
+            first[with] = movement(&r, 0, paths, &n);
+            second[with] = movement(&r, 1, paths, &n);
+            count = pada_params_elements(r.env.params);
+            small_run_close(&r);
+        }
+        assert_true(relative_error(first[1], first[0], count) == 0);
+        for (int64_t i = 0; i < count; i++)
+            second[0][i] += 0.9 * first[0][i];
+        assert_true(relative_error(second[1], second[0], count) < 1e-12);
+        for (int with = 0; with < 2; with++)
+            free(first[with]), free(second[with]);
+    }
+}
+
 static void released_groups_last_an_epoch(void **state)
 {
     pada_path first[16], second[16];
@@ -213,6 +242,7 @@ int main(void)
         cmocka_unit_test(inner_steps_start_from_the_same_weights),
         cmocka_unit_test(restoring_is_exact),
         cmocka_unit_test(only_released_momentum_goes_on),
+        cmocka_unit_test(outer_momentum_is_its_own),
         cmocka_unit_test(released_groups_last_an_epoch),
         cmocka_unit_test(inner_rates_can_be_annealed),
         cmocka_unit_test(the_outer_step_is_logged),

@@ -293,6 +293,11 @@ static void uniform_importance_is_spos(void **state)
     assert_true(weights_after("eq-replace2", "pada", &replace) ==
                 weights_after("eq-control", "uniform_replacement", NULL));
     assert_true(weights_after("eq-official", "pada", &official) != spos);
+    /* An archive without weight is no archive. */
+    const variant no_archive = {.method = "nsas", .flags = "--nsas-beta 0"};
+    const variant archive = {.method = "nsas", .flags = "--nsas-beta 0.1"};
+    assert_true(weights_after("eq-nsas", "nsas", settings_of(&no_archive)) == spos);
+    assert_true(weights_after("eq-nsas2", "nsas", settings_of(&archive)) != spos);
 }
 
 /* ---- each saved field is needed ---- */
