@@ -123,6 +123,16 @@ static pada_status snapshot(verb *v)
     return pada_engine_snapshot(v->e);
 }
 
+static pada_status add_difference(verb *v)
+{
+    return pada_engine_add_difference(v->e, 1);
+}
+
+static pada_status swap_momentum(verb *v)
+{
+    return pada_engine_swap_momentum(v->e);
+}
+
 /* Fails the first, second, .. allocation until the verb succeeds; a failure leaves nothing behind.
  * */
 static void check_out_of_memory(pada_status (*run)(verb *), verb *v, int at_least)
@@ -164,6 +174,8 @@ static void test_out_of_memory(void **state)
             check_out_of_memory(load, &v, 10); /* and what was saved is whole */
         }
         check_out_of_memory(snapshot, &v, 2);
+        check_out_of_memory(add_difference, &v, 1);
+        check_out_of_memory(swap_momentum, &v, 1);
         const pada_path path = path_of(3, 1, 4, 2, 3, 3);
         add_gradients(v.e, &path, 2);
         pada_engine_destroy(v.e);
@@ -624,6 +636,84 @@ static void test_snapshot(void **state)
     }
 }
 
+/* Two ways from the same weights become a gradient: half of the one, a quarter of the other. */
+static void test_differences(void **state)
+{
+    static const char *const backends[] = {"ref", "cpu", "cuda"};
+    const pada_sgd sgd = {.lr = 0.1};
+    const pada_path paths[] = {path_of(3, 1, 4, 2, 0, 3), path_of(2, 3, 1, 0, 3, 2)};
+
+    (void)state;
+    for (int b = 0; b < 3; b++) {
+        pada_engine *e = make_engine(backends[b]);
+        if (!e) continue;
+        double *want = calloc((size_t)total(e), sizeof *want);
+        pada_step_stats stats;
+        CHECK_OK(pada_engine_snapshot(e));
+        for (int k = 0; k < 2; k++) {
+            pada_engine_zero_grad(e);
+            add_gradients(e, &paths[k], 4);
+            double *g = read_all(e, pada_engine_read_grad);
+            for (int64_t i = 0; i < total(e); i++)
+                want[i] += 0.1 * g[i] * (k == 0 ? 0.5 : 0.25);
+            CHECK_OK(pada_engine_inner_step(e, &sgd, &stats));
+            CHECK_OK(pada_engine_add_difference(e, k == 0 ? 0.5 : 0.25));
+            pada_engine_restore(e);
+            free(g);
+        }
+        for (int round = 0; round < 2; round++) { /* the second time nothing has moved */
+            if (round == 1) CHECK_OK(pada_engine_add_difference(e, 1));
+            pada_engine_take_differences(e);
+            double *have = read_all(e, pada_engine_read_grad);
+            /* float32 weights of about 0.1 keep differences of about 0.001 to five digits */
+            if (round == 0) assert_true(relative_error(have, want, total(e)) < 1e-4);
+            for (int64_t i = 0; i < total(e) && round == 1; i++)
+                assert_true(have[i] == 0);
+            free(have);
+        }
+        free(want);
+        pada_engine_destroy(e);
+    }
+}
+
+/* The steps of two momenta, taken in turn, are those of two engines' momenta. */
+static void test_momenta(void **state)
+{
+    static const char *const backends[] = {"ref", "cpu", "cuda"};
+    const pada_sgd sgd = {.lr = 0.1, .momentum = 0.9};
+    const pada_path path = path_of(3, 1, 4, 2, 0, 3);
+
+    (void)state;
+    for (int b = 0; b < 3; b++) {
+        pada_engine *e = make_engine(backends[b]);
+        pada_step_stats stats;
+        uint64_t hash[4];
+        if (!e) continue;
+        const int64_t memory = pada_engine_memory_bytes(e);
+        CHECK_OK(pada_engine_snapshot(e));
+        /* Steps from the same weights: 0 and 1 have no momentum, 2 has that of 0; 3 has none. */
+        for (int i = 0; i < 4; i++) {
+            if (i == 1 || i == 2) CHECK_OK(pada_engine_swap_momentum(e));
+            if (i == 3) pada_engine_zero_momentum(e);
+            pada_engine_zero_grad(e);
+            add_gradients(e, &path, 4);
+            CHECK_OK(pada_engine_step(e, &sgd, &stats));
+            hash[i] = pada_engine_weights_hash(e);
+            pada_engine_restore_weights(e);
+        }
+        assert_true(hash[0] == hash[1] && hash[0] == hash[3]);
+        assert_true(hash[0] != hash[2]);
+        assert_true(pada_engine_memory_bytes(e) > memory);
+        CHECK_OK(pada_engine_init_weights(e, 1)); /* gives the other one up */
+        CHECK_OK(pada_engine_swap_momentum(e));
+        pada_engine_zero_grad(e);
+        add_gradients(e, &path, 4);
+        CHECK_OK(pada_engine_step(e, &sgd, &stats));
+        assert_true(pada_engine_weights_hash(e) == hash[0]);
+        pada_engine_destroy(e);
+    }
+}
+
 /* A network that has gone to NaN leaves nothing behind once its weights are restored. */
 static void test_nan_does_not_outlive_restore(void **state)
 {
@@ -833,6 +923,8 @@ int main(void)
         cmocka_unit_test(test_dead_cell),
         cmocka_unit_test(test_zero_logits),
         cmocka_unit_test(test_snapshot),
+        cmocka_unit_test(test_differences),
+        cmocka_unit_test(test_momenta),
         cmocka_unit_test(test_nan_does_not_outlive_restore),
         cmocka_unit_test(test_save_and_load),
         cmocka_unit_test(test_eval_engine),
