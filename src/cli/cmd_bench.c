@@ -186,7 +186,8 @@ static pada_status run_path(bench *b, const pada_path *path, double *ms)
 
     /* as in training, so that a device keeps its norms until they are read */
     if (b->mode == PADA_TRAIN)
-        PADA_TRY(pada_engine_log_begin(b->engine, (int)b->burst, (int)(b->burst * b->batch)));
+        PADA_TRY(pada_engine_log_begin(b->engine, (int)b->burst, (int)b->burst,
+                                       (int)(b->burst * b->batch)));
     const double start = 1e3 * pada_clock_seconds();
     for (int64_t i = 0; i < b->burst; i++) {
         if (b->mode == PADA_EVAL) {

@@ -340,7 +340,7 @@ pada_status pada_engine_step(pada_engine *e, const pada_sgd *sgd, pada_step_stat
 
 pada_status pada_engine_inner_step(pada_engine *e, const pada_sgd *sgd, pada_step_stats *stats)
 {
-    return move(e, sgd, list_ranges(e, false, e->active), stats);
+    return move(e, sgd, list_ranges(e, false, e->active), NULL, stats);
 }
 
 double pada_engine_grad_norm(pada_engine *e, int site, int choice)

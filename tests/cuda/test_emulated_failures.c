@@ -96,7 +96,7 @@ static void test_gradient_not_finite(void **state)
     double stem[4 * 27];
 
     (void)state;
-    CHECK_OK(pada_engine_log_begin(e, 3, 3 * N));
+    CHECK_OK(pada_engine_log_begin(e, 3, 3, 3 * N));
     uint64_t hash = 0;
     for (int step = 0; step < 3; step++) {
         if (step == 1) {
