@@ -20,7 +20,7 @@ for preset in ${PADA_TEST_PRESETS-dev release}; do
         continue
     fi
     # The totals are read from the file, test by test; a ctest that ends without writing it counts as a failure.
-    ctest --preset "$preset" --no-tests=error --output-junit "$PWD/$xml" "$@" || status=1
+    ctest --preset "$preset" -j "$(nproc)" --no-tests=error --output-junit "$PWD/$xml" "$@" || status=1
     results="$results $xml"
 done
 
