@@ -6,11 +6,11 @@
 
 #include "base/mem.h"
 #include "cli/command.h"
-#include "cli/engine_args.h"
 #include "cli/print.h"
 #include "cli/run_env.h"
 #include "cli/space_args.h"
 #include "cli/stop_signal.h"
+#include "cli/train_args.h"
 #include "train/run_config.h"
 #include "train/trainer.h"
 
@@ -19,9 +19,9 @@ typedef struct train {
     pada_space_args space_args;
     pada_engine_args engine_args;
     pada_recipe recipe;
-    double max_seconds, checkpoint_seconds;
+    pada_train_args train_args;
     int64_t checkpoint_steps;
-    bool quiet, json;
+    bool json;
 
     const pada_strategy_ops *strategy; /* of `method`, known before the options are bound */
     void *settings;                    /* of the strategy */
@@ -29,7 +29,6 @@ typedef struct train {
     pada_space space;
     pada_engine *engine;
     pada_run_lock lock;
-    pada_epoch_metrics last; /* of the last epoch */
 } train;
 
 static const pada_opt options_table[] = {
@@ -51,24 +50,6 @@ static const pada_opt options_table[] = {
      .meta = "RUN",
      .help = "run folder; the same command on it goes on where it stopped",
      .session = true},
-    {.name = "max-seconds",
-     .type = PADA_OPT_DOUBLE,
-     .offset = offsetof(train, max_seconds),
-     .default_value = "0",
-     .min = 0,
-     .max = 1e9,
-     .meta = "S",
-     .help = "stop with a checkpoint after so long, exit code 75; 0: never",
-     .session = true},
-    {.name = "checkpoint-seconds",
-     .type = PADA_OPT_DOUBLE,
-     .offset = offsetof(train, checkpoint_seconds),
-     .default_value = "60",
-     .min = 0,
-     .max = 1e9,
-     .meta = "S",
-     .help = "time between checkpoints; 0: only at the end",
-     .session = true},
     {.name = "checkpoint-steps",
      .type = PADA_OPT_INT,
      .offset = offsetof(train, checkpoint_steps),
@@ -77,11 +58,6 @@ static const pada_opt options_table[] = {
      .max = 1e12,
      .meta = "N",
      .help = "a checkpoint also every N steps; 0: not",
-     .session = true},
-    {.name = "quiet",
-     .type = PADA_OPT_BOOL,
-     .offset = offsetof(train, quiet),
-     .help = "no progress, only warnings and errors",
      .session = true},
     {.name = "json",
      .type = PADA_OPT_BOOL,
@@ -128,6 +104,7 @@ static pada_status bind(void *self, pada_options *options)
     PADA_TRY(pada_options_bind(options, options_table, t));
     PADA_TRY(pada_options_bind(options, pada_space_options, &t->space_args));
     PADA_TRY(pada_options_bind(options, pada_recipe_options, &t->recipe));
+    PADA_TRY(pada_options_bind(options, pada_train_options, &t->train_args));
     PADA_TRY(pada_options_bind(options, pada_engine_options, &t->engine_args));
     for (const pada_strategy_default *d = t->strategy->defaults; d && d->name; d++)
         PADA_TRY(pada_options_set_default(options, d->name, d->value));
@@ -164,15 +141,14 @@ static void print_json(const pada_epoch_metrics *m)
 
 static void print_epoch(void *context, const pada_progress *p, const pada_epoch_metrics *m)
 {
-    train *t = context;
+    const train *t = context;
     const double per_image = p->seconds / (double)p->images;
     const double left =
         (double)(p->n_epochs - p->epoch - 1) * pada_epoch_metrics_get(m, "images") * per_image;
     const double val = pada_epoch_metrics_get(m, "val_top1");
 
-    t->last = *m;
     if (t->json) print_json(m);
-    if (t->quiet) return;
+    if (t->train_args.quiet) return;
     fprintf(stderr, "%sepoch %d/%d  loss %.4f  top-1 %.2f %%", isatty(2) ? "\r\033[K" : "",
             p->epoch + 1, p->n_epochs, pada_epoch_metrics_get(m, "loss"),
             pada_epoch_metrics_get(m, "top1"));
@@ -191,39 +167,37 @@ static void print_message(void *context, const char *text)
 
 static pada_status open_all(train *t)
 {
-    pada_engine_desc desc = {
-        .space = &t->space, .batch_size = (int)t->recipe.batch_size, .mode = PADA_TRAIN};
     const pada_dataset_desc data = {
         .where = t->data_name,
         .splits = t->recipe.validate > 0 ? PADA_SPLITS_ALL : PADA_SPLIT_BIT(PADA_SPLIT_TRAIN),
         .image_size = (int)t->space_args.image_size};
 
-    PADA_TRY(pada_engine_desc_from_args(&desc, &t->engine_args));
-    t->engine_args.backend = desc.backend->name; /* what `auto` stands for belongs to the run */
     PADA_TRY(pada_dataset_open(&t->data, &data));
     PADA_TRY(pada_space_for_data(&t->space, &t->space_args, t->data));
-    return pada_engine_create(&t->engine, &desc);
+    return pada_training_engine(&t->engine, &t->engine_args, &t->space, t->data,
+                                (int)t->recipe.batch_size, (int)t->recipe.batch_size);
 }
 
 static pada_status run_training(train *t, const char *config, const char *env)
 {
-    return pada_train(
-        &(pada_train_desc){.engine = t->engine,
-                           .data = t->data,
-                           .recipe = &t->recipe,
-                           .strategy = t->strategy,
-                           .settings = t->settings,
-                           .run = t->out,
-                           .config = config,
-                           .env = env,
-                           .checkpoint_seconds = t->checkpoint_seconds,
-                           .checkpoint_steps = t->checkpoint_steps,
-                           .max_seconds = t->max_seconds,
-                           .stop = pada_stop_signal(),
-                           .listener = {.context = t,
-                                        .step = isatty(2) && !t->quiet ? print_step : NULL,
-                                        .epoch = print_epoch,
-                                        .message = print_message}});
+    return pada_train(&(pada_train_desc){
+        .engine = t->engine,
+        .data = t->data,
+        .recipe = &t->recipe,
+        .strategy = t->strategy,
+        .settings = t->settings,
+        .run = t->out,
+        .config = config,
+        .env = env,
+        .checkpoint_seconds = t->train_args.checkpoint_seconds,
+        .checkpoint_steps = t->checkpoint_steps,
+        .max_seconds = t->train_args.max_seconds,
+        .stop = pada_stop_signal(),
+        .listener = {.context = t,
+                     .step_seconds = 0.1,
+                     .step = isatty(2) && !t->train_args.quiet ? print_step : NULL,
+                     .epoch = print_epoch,
+                     .message = print_message}});
 }
 
 static pada_status run(void *self, const pada_options *options)

@@ -6,14 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "cli/command.h"
-#include "cli/engine_args.h"
 #include "cli/print.h"
 #include "cli/run_env.h"
 #include "cli/space_args.h"
 #include "cli/stop_signal.h"
+#include "cli/train_args.h"
 #include "study/builtin_truth.h"
 #include "study/metrics.h"
 #include "study/path_list.h"
@@ -29,8 +28,8 @@ typedef struct truth {
     pada_engine_args engine_args;
     pada_recipe recipe;
     int64_t n_seeds, eval_batch;
-    double max_seconds, checkpoint_seconds;
-    bool builtin, quiet, json;
+    pada_train_args train_args;
+    bool builtin, json;
 
     pada_space space;
     pada_dataset *data;
@@ -91,33 +90,10 @@ static const pada_opt options_table[] = {
      .meta = "N",
      .help =
          "test images per batch; batch norm, without affine part, takes its statistics from it"},
-    {.name = "max-seconds",
-     .type = PADA_OPT_DOUBLE,
-     .offset = offsetof(truth, max_seconds),
-     .default_value = "0",
-     .min = 0,
-     .max = 1e9,
-     .meta = "S",
-     .help = "stop with a checkpoint after so long, exit code 75; 0: never",
-     .session = true},
-    {.name = "checkpoint-seconds",
-     .type = PADA_OPT_DOUBLE,
-     .offset = offsetof(truth, checkpoint_seconds),
-     .default_value = "60",
-     .min = 0,
-     .max = 1e9,
-     .meta = "S",
-     .help = "time between checkpoints of a training; 0: only at its end",
-     .session = true},
     {.name = "builtin",
      .type = PADA_OPT_BOOL,
      .offset = offsetof(truth, builtin),
      .help = "train nothing: print the table that --truth builtin means",
-     .session = true},
-    {.name = "quiet",
-     .type = PADA_OPT_BOOL,
-     .offset = offsetof(truth, quiet),
-     .help = "no progress, only warnings and errors",
      .session = true},
     {.name = "json",
      .type = PADA_OPT_BOOL,
@@ -134,6 +110,7 @@ static pada_status bind(void *self, pada_options *options)
     PADA_TRY(pada_options_bind(options, options_table, t));
     PADA_TRY(pada_options_bind(options, pada_space_options, &t->space_args));
     PADA_TRY(pada_options_bind(options, pada_standalone_options, &t->recipe));
+    PADA_TRY(pada_options_bind(options, pada_train_options, &t->train_args));
     return pada_options_bind(options, pada_engine_options, &t->engine_args);
 }
 
@@ -166,23 +143,11 @@ static pada_status choose_networks(truth *t)
 
 static pada_status make_engine(truth *t)
 {
-    const int test_batch = pada_evaluator_batch_size(t->evaluator);
     const int train_batch = (int)t->recipe.batch_size,
-              n_train = t->data->n_images[PADA_SPLIT_TRAIN];
-    pada_engine_desc desc = {.space = &t->space,
-                             .batch_size = train_batch > test_batch ? train_batch : test_batch,
-                             .mode = PADA_TRAIN};
+              test_batch = pada_evaluator_batch_size(t->evaluator);
 
-    /* Before the memory for such batches is asked for. */
-    if (train_batch > n_train)
-        return PADA_FAIL(PADA_EINVAL, "--batch-size %d is larger than the %d train images of %s",
-                         train_batch, n_train, t->data->name);
-    PADA_TRY(pada_engine_desc_from_args(&desc, &t->engine_args));
-    if (desc.backend->plans_only)
-        return PADA_FAIL(PADA_EINVAL, "--backend: %s computes nothing; it is for `pada bench`",
-                         desc.backend->name);
-    t->engine_args.backend = desc.backend->name; /* what `auto` stands for belongs to the table */
-    return pada_engine_create(&t->engine, &desc);
+    return pada_training_engine(&t->engine, &t->engine_args, &t->space, t->data, train_batch,
+                                train_batch > test_batch ? train_batch : test_batch);
 }
 
 static pada_status open_all(truth *t)
@@ -203,20 +168,17 @@ static pada_status open_all(truth *t)
 /* Takes the folder, stores or compares the configuration, and notes what the table is made with. */
 static pada_status open_folder(truth *t, const pada_options *options)
 {
-    pada_text config = {0}, env = {0}, env_path = {0};
+    pada_text config = {0}, env = {0};
     pada_status st;
 
     pada_options_dump(options, &config);
-    pada_text_add(&env_path, "%s/env.json", t->out);
-    if ((st = config.status) != PADA_OK || (st = env_path.status) != PADA_OK) goto out;
+    if ((st = config.status) != PADA_OK) goto out;
     if ((st = pada_run_env(t->engine, t->data, &env)) != PADA_OK) goto out;
     if ((st = pada_run_lock_take(&t->lock, t->out)) != PADA_OK) goto out;
-    if ((st = pada_run_check_config(t->out, pada_text_str(&config))) != PADA_OK) goto out;
-    st = pada_file_replace(env_path.data, env.data, env.length);
+    st = pada_run_store(t->out, pada_text_str(&config), pada_text_str(&env));
 out:
     pada_text_deinit(&config);
     pada_text_deinit(&env);
-    pada_text_deinit(&env_path);
     return st;
 }
 
@@ -228,7 +190,7 @@ static void print_progress(void *user, const pada_standalone_progress *p)
     const bool is_last = p->n_done == p->n_total;
     const truth *t = user;
 
-    if (t->quiet) return;
+    if (t->train_args.quiet) return;
     fprintf(stderr, "%s%d of %d trainings, seed %" PRIu64 ", top-1 %.2f %%, about %.0f s left%s",
             is_terminal ? "\r\033[K" : "", p->n_done, p->n_total, p->seed, p->top1, p->seconds_left,
             is_terminal && !is_last ? "" : "\n");
@@ -238,26 +200,28 @@ static void print_note(void *user, const char *text)
 {
     const truth *t = user;
 
-    if (!t->quiet || strncmp(text, "going on", 8) != 0) fprintf(stderr, "pada: %s\n", text);
+    if (!t->train_args.quiet || strncmp(text, "going on", 8) != 0)
+        fprintf(stderr, "pada: %s\n", text);
 }
 
 static pada_status train_networks(truth *t)
 {
-    return pada_standalone_run(&(pada_standalone_desc){.engine = t->engine,
-                                                       .data = t->data,
-                                                       .evaluator = t->evaluator,
-                                                       .recipe = &t->recipe,
-                                                       .n_seeds = (int)t->n_seeds,
-                                                       .paths = t->list.paths,
-                                                       .n_paths = t->list.n,
-                                                       .column = t->column,
-                                                       .folder = t->out,
-                                                       .checkpoint_seconds = t->checkpoint_seconds,
-                                                       .max_seconds = t->max_seconds,
-                                                       .stop = pada_stop_signal(),
-                                                       .user = t,
-                                                       .progress = print_progress,
-                                                       .note = print_note});
+    return pada_standalone_run(
+        &(pada_standalone_desc){.engine = t->engine,
+                                .data = t->data,
+                                .evaluator = t->evaluator,
+                                .recipe = &t->recipe,
+                                .n_seeds = (int)t->n_seeds,
+                                .paths = t->list.paths,
+                                .n_paths = t->list.n,
+                                .column = t->column,
+                                .folder = t->out,
+                                .checkpoint_seconds = t->train_args.checkpoint_seconds,
+                                .max_seconds = t->train_args.max_seconds,
+                                .stop = pada_stop_signal(),
+                                .user = t,
+                                .progress = print_progress,
+                                .note = print_note});
 }
 
 /* ---- the result ---- */

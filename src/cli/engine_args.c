@@ -25,3 +25,12 @@ pada_status pada_engine_desc_from_args(pada_engine_desc *desc, const pada_engine
     desc->n_threads = (int)args->threads;
     return pada_backend_find(&desc->backend, args->backend);
 }
+
+pada_status pada_computing_desc_from_args(pada_engine_desc *desc, const pada_engine_args *args)
+{
+    PADA_TRY(pada_engine_desc_from_args(desc, args));
+    if (desc->backend->plans_only)
+        return PADA_FAIL(PADA_EINVAL, "--backend: %s computes nothing; it is for `pada bench`",
+                         desc->backend->name);
+    return PADA_OK;
+}

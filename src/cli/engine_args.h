@@ -15,5 +15,7 @@ extern const pada_opt pada_engine_options[]; /* --backend --threads */
 /* Fills in the backend and the threads of `desc`, and nothing else. A backend that this build does
  * not have is PADA_EDEVICE; one that this machine cannot run is found out by pada_engine_create. */
 pada_status pada_engine_desc_from_args(pada_engine_desc *desc, const pada_engine_args *args);
+/* The same for commands whose results mean something: a backend that only plans is PADA_EINVAL. */
+pada_status pada_computing_desc_from_args(pada_engine_desc *desc, const pada_engine_args *args);
 
 #endif

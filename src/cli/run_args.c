@@ -107,10 +107,7 @@ pada_status pada_supernet_open(pada_supernet *net, const pada_run_args *args,
     pada_engine_desc engine;
 
     net->args = *args;
-    PADA_TRY(pada_engine_desc_from_args(&engine, &args->engine));
-    if (engine.backend->plans_only)
-        return PADA_FAIL(PADA_EINVAL, "--backend: %s computes nothing; it is for `pada bench`",
-                         engine.backend->name);
+    PADA_TRY(pada_computing_desc_from_args(&engine, &args->engine));
     if (run) PADA_TRY(read_config(net, options, run));
     if (run && !args->weights) PADA_TRY(pada_checkpoint_newest(run, &net->checkpoint));
     net->weights = args->weights ? args->weights : net->checkpoint.data;

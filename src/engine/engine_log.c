@@ -49,8 +49,6 @@ static pada_status make_device_room(pada_engine *e, int64_t n_steps, int64_t n_i
     PADA_TRY(e->backend->alloc(e->device, &memory, n_images * (int64_t)sizeof(int32_t)));
     log->results.rank = memory;
     if (!e->backend->clip_sgd) return PADA_OK;
-    PADA_TRY(pada_calloc(&memory, (size_t)n_steps, (size_t)e->n_groups * sizeof *log->active));
-    log->active = memory;
     return e->backend->alloc(e->device, &log->records, n_steps * record_size(e) * size);
 }
 
@@ -72,6 +70,8 @@ static pada_status make_room(pada_engine *e, int n_steps, int n_images)
     log->clip_factors = memory;
     PADA_TRY(pada_calloc(&memory, steps, sites * sizeof *log->site_norms));
     log->site_norms = memory;
+    PADA_TRY(pada_calloc(&memory, steps, (size_t)e->n_groups * sizeof *log->active));
+    log->active = memory;
     PADA_TRY(make_device_room(e, n_steps, n_images));
     log->cap_steps = n_steps;
     log->cap_images = n_images;
@@ -141,19 +141,16 @@ void pada__log_step(pada_engine *e, const pada_step_stats *stats)
     if (log->cap_steps == 0) return;
     PADA_ASSERT(log->n_steps < log->cap_steps);
     const int step = log->n_steps++;
-    if (log->records) {
-        for (int i = 0; i < e->n_groups; i++)
-            log->active[(size_t)step * (size_t)e->n_groups + (size_t)i] = e->groups[i].active;
-        return;
+    bool *active = log->active + (size_t)step * (size_t)e->n_groups;
+    int n_active = 0;
+    for (int i = 0; i < e->n_groups; i++) {
+        active[i] = e->groups[i].active;
+        n_active += active[i];
     }
-    double *norms = log->site_norms + (size_t)step * (size_t)n_sites(e);
-    memset(norms, 0, (size_t)n_sites(e) * sizeof *norms);
-    for (int i = 0, k = 0; i < e->n_groups; i++) {
-        if (!e->groups[i].active) continue;
-        if (e->groups[i].site != PADA_SHARED)
-            norms[e->groups[i].site] = hypot(norms[e->groups[i].site], sqrt(e->sums[k]));
-        k++;
-    }
+    if (log->records) return;
+    for (int k = 0; k < n_active; k++)
+        e->sums[k] = sqrt(e->sums[k]);
+    set_site_norms(e, step, active, e->sums);
     log->grad_norms[step] = stats->grad_norm;
     log->clip_factors[step] = stats->clip_factor;
     log->n_read_steps = log->n_steps;

@@ -116,3 +116,18 @@ pada_status pada_run_check_config(const char *run, const char *config)
     pada_text_deinit(&path);
     return st;
 }
+
+pada_status pada_run_store(const char *run, const char *config, const char *env)
+{
+    pada_text path = {0};
+    pada_status st;
+
+    PADA_TRY(pada_make_dirs(run));
+    if (config) PADA_TRY(pada_run_check_config(run, config));
+    if (!env) return PADA_OK;
+    pada_text_add(&path, "%s/env.json", run);
+    st = path.status;
+    if (st == PADA_OK) st = pada_file_replace(pada_text_str(&path), env, strlen(env));
+    pada_text_deinit(&path);
+    return st;
+}

@@ -23,6 +23,9 @@ void pada_run_lock_release(pada_run_lock *lock);
  * differ. */
 pada_status pada_run_check_config(const char *run, const char *config);
 
+/* The same, and `env` becomes RUN/env.json. Either may be NULL. The folder is made. */
+pada_status pada_run_store(const char *run, const char *config, const char *env);
+
 #ifdef __cplusplus
 }
 #endif

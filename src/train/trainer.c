@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "train/checkpoint.h"
 #include "train/observatory.h"
@@ -24,10 +23,10 @@ typedef struct trainer {
     int64_t *classes;    /* [2 * n_classes] scratch */
     int32_t *test_order; /* [n_test] the images of validation */
     int n_test;
-    int n_steps;                          /* per epoch */
-    int n_passes;                         /* per step, at most */
-    int64_t position[2];                  /* the next step: epoch, step of the epoch */
-    double started, epoch_started, saved; /* clock */
+    int n_steps;                                /* per epoch */
+    int n_passes;                               /* per step, at most */
+    int64_t position[2];                        /* the next step: epoch, step of the epoch */
+    double started, epoch_started, saved, told; /* clock */
     int64_t images;  /* in the epochs of this process that have ended, less what was loaded */
     double loss_sum; /* of the first n_summed draws of the epoch */
     int n_summed;
@@ -205,21 +204,6 @@ static void tell_lines(const trainer *t, char *lines)
     }
 }
 
-static pada_status open_folder(const pada_train_desc *desc)
-{
-    pada_text env = {0};
-    pada_status st;
-
-    PADA_TRY(pada_make_dirs(desc->run));
-    if (desc->config) PADA_TRY(pada_run_check_config(desc->run, desc->config));
-    if (!desc->env) return PADA_OK;
-    pada_text_add(&env, "%s/env.json", desc->run);
-    st = env.status;
-    if (st == PADA_OK) st = pada_file_replace(pada_text_str(&env), desc->env, strlen(desc->env));
-    pada_text_deinit(&env);
-    return st;
-}
-
 /* Goes on from the newest checkpoint, if there is one. */
 static pada_status resume(trainer *t)
 {
@@ -228,7 +212,7 @@ static pada_status resume(trainer *t)
     pada_status st;
 
     if (!t->desc->run) return PADA_OK;
-    PADA_TRY(open_folder(t->desc));
+    PADA_TRY(pada_run_store(t->desc->run, t->desc->config, t->desc->env));
     st = pada_checkpoint_open(&state, t->desc->run, &notes);
     if (notes.data) tell_lines(t, notes.data);
     if (st == PADA_OK && state) st = load(t, state);
@@ -416,9 +400,10 @@ static pada_status run_epoch(trainer *t)
         PADA_TRY(desc->strategy->step(t->strategy, desc->engine, &draws, &epoch, steps_done(t)));
         t->position[1]++;
         if (t->position[1] == t->n_steps) break;
-        if (desc->listener.step) {
+        if (desc->listener.step && pada_clock_seconds() - t->told >= desc->listener.step_seconds) {
             report_progress(t, &progress);
             desc->listener.step(desc->listener.context, &progress);
+            t->told = pada_clock_seconds();
         }
         PADA_TRY(after_step(t));
     }

@@ -30,6 +30,8 @@ typedef struct pada_progress {
 /* What the caller wants to hear; every function may be NULL. */
 typedef struct pada_train_listener {
     void *context;
+    /* between two calls of `step`, each of which waits for the device; 0: after every step */
+    double step_seconds;
     void (*step)(void *context, const pada_progress *progress);
     void (*epoch)(void *context, const pada_progress *progress, const pada_epoch_metrics *metrics);
     void (*message)(void *context, const char *text); /* one line, without newline */

@@ -129,6 +129,10 @@ pada train --method pada --path-scop shared --out "$work/x"
 expect_usage_error "did you mean --path-scope?"
 pada train $small --batch-size 2001 --out "$work/x"
 expect_usage_error "2001"
+pada train $small --batch-size 60000 --out "$work/x" # refused before memory for it is asked for
+expect_usage_error "--batch-size 60000 is larger than the 2000 train images of builtin"
+pada train $small --backend null --out "$work/x"
+expect_usage_error "--backend: null computes nothing"
 pada train $small --data "$work/nothing" --out "$work/x"
 expect_rc 66
 pada train --method single $small --out "$work/x"

@@ -5,41 +5,25 @@
 #include <string.h>
 
 #include "backend/cuda/cuda_match.h"
-#include "check.h"
-#include "graph/plan.h"
-#include "space/nb201_cells.h"
+#include "graph/plan_fixture.h"
 
-enum { MAX_NODES = 512, N_PATHS = 400 };
+enum { MAX_NODES = PLAN_MAX_NODES, N_PATHS = 400 };
 
 typedef struct fixture {
-    const pada_backend *backend;
-    pada_device *device;
-    pada_space space;
-    pada_params *params;
-    pada_graph *graph;
-    pada_plan *plan;
+    plan_fixture plans;
     cuda_match match;
 } fixture;
 
 static void make_fixture(fixture *f, pada_space_config config)
 {
-    CHECK_OK(pada_backend_find(&f->backend, "cuda"));
-    CHECK_OK(f->backend->open(&f->device, 1));
-    f->space = nb201_space(&config);
-    CHECK_OK(pada_params_create(&f->params));
-    CHECK_OK(f->space.ops->declare(&f->space, f->params));
-    CHECK_OK(pada_graph_create(&f->graph, MAX_NODES, MAX_NODES));
-    CHECK_OK(pada_plan_create(&f->plan, MAX_NODES, MAX_NODES));
+    plan_fixture_open(&f->plans, "cuda", config);
     f->match = (cuda_match){0};
 }
 
 static void free_fixture(fixture *f)
 {
     pada_cuda_match_deinit(&f->match);
-    pada_plan_destroy(f->plan);
-    pada_graph_destroy(f->graph);
-    pada_params_destroy(f->params);
-    f->backend->close(f->device);
+    plan_fixture_close(&f->plans);
 }
 
 static int stage_of(const pada_program *q, int instr)
@@ -177,16 +161,6 @@ static pada_path random_path(pada_rng *rng)
     return path;
 }
 
-static const pada_program *plan(fixture *f, const pada_path *path, int n, bool train)
-{
-    pada_graph_reset(f->graph);
-    f->space.ops->build(&f->space, f->params, path, f->graph);
-    CHECK_OK(pada_graph_status(f->graph));
-    pada_graph_simplify(f->graph);
-    pada_plan_build(f->plan, f->graph, f->backend, f->device, n, train);
-    return pada_plan_program(f->plan);
-}
-
 static void test_random_paths(void **state)
 {
     fixture f;
@@ -199,7 +173,7 @@ static void test_random_paths(void **state)
     for (int i = 0; i < N_PATHS; i++) {
         const pada_path path = random_path(&rng);
         const bool train = i % 4 != 0;
-        const pada_program *q = plan(&f, &path, 1 + i, train);
+        const pada_program *q = plan_fixture_plan(&f.plans, &path, 1 + i, train);
         CHECK_OK(pada_cuda_match(&f.match, q, true));
         if (i % 20 == 0) check_match(q, &f.match);
         steps += train ? f.match.n_steps : 0;
@@ -225,7 +199,7 @@ static void test_all_cells(void **state)
             pada_path path = {{0}};
             for (int e = 0, rest = i; e < 6; e++, rest /= 5)
                 path.choice[e] = (uint8_t)(rest % 5);
-            const pada_program *q = plan(&f, &path, 3, i % 3 != 0);
+            const pada_program *q = plan_fixture_plan(&f.plans, &path, 3, i % 3 != 0);
             CHECK_OK(pada_cuda_match(&f.match, q, true));
             check_match(q, &f.match);
             if (c == 1) assert_int_equal(f.match.n_steps, q->n_instrs);

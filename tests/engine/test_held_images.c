@@ -3,32 +3,13 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "check.h"
 #include "data/augment.h"
-#include "engine/engine.h"
 
-#include "train/tiny_data.h"
+#include "train/tiny_engine.h"
 
 enum { N = 20 };
 
 static tiny_data data;
-
-static pada_engine *open_engine(const pada_backend *backend, pada_space *space)
-{
-    const pada_space_ops *ops;
-    pada_engine *e;
-
-    CHECK_OK(pada_space_find(&ops, "nb201"));
-    CHECK_OK(pada_space_init(
-        space, ops,
-        &(pada_space_config){
-            .channels = 4, .cells = 1, .classes = TINY_CLASSES, .image_size = TINY_SIDE}));
-    CHECK_OK(pada_engine_create(
-        &e, &(pada_engine_desc){
-                .space = space, .backend = backend, .batch_size = N, .mode = PADA_TRAIN}));
-    CHECK_OK(pada_engine_init_weights(e, 3));
-    return e;
-}
 
 static void check_backend(const pada_backend *backend)
 {
@@ -38,8 +19,9 @@ static void check_backend(const pada_backend *backend)
     int32_t indices[N], labels[N];
     pada_pick picks[N];
     pada_space space;
-    pada_engine *e = open_engine(backend, &space);
+    pada_engine *e = tiny_engine(&space, backend, 0, N);
 
+    CHECK_OK(pada_engine_init_weights(e, 3));
     for (int flip_first = 0; flip_first < 2; flip_first++) {
         data.base.flip_first = flip_first != 0;
         for (int i = 0; i < N; i++) {

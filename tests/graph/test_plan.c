@@ -6,52 +6,23 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "graph/plan.h"
-#include "space/nb201_cells.h"
+#include "graph/plan_fixture.h"
 
-enum { MAX_NODES = 512, MAX_INSTRS = 4 * MAX_NODES, N_IMAGES = 3 };
+enum { MAX_NODES = PLAN_MAX_NODES, MAX_INSTRS = 4 * MAX_NODES, N_IMAGES = 3 };
 
-typedef struct fixture {
-    const pada_backend *backend;
-    pada_device *device;
-    pada_space space;
-    pada_params *params;
-    pada_graph *graph;
-    pada_plan *plan;
-} fixture;
-
-static void make_fixture_of(fixture *f, pada_space_config config)
+static void make_fixture_of(plan_fixture *f, pada_space_config config)
 {
-    CHECK_OK(pada_backend_find(&f->backend, "null"));
-    CHECK_OK(f->backend->open(&f->device, 1));
-    f->space = nb201_space(&config);
-    CHECK_OK(pada_params_create(&f->params));
-    CHECK_OK(f->space.ops->declare(&f->space, f->params));
-    CHECK_OK(pada_graph_create(&f->graph, MAX_NODES, MAX_NODES));
-    CHECK_OK(pada_plan_create(&f->plan, MAX_NODES, MAX_NODES));
+    plan_fixture_open(f, "null", config);
 }
 
-static void make_fixture(fixture *f, int cells)
+static void make_fixture(plan_fixture *f, int cells)
 {
     make_fixture_of(f, (pada_space_config){.channels = 4, .cells = cells, .image_size = 8});
 }
 
-static void free_fixture(fixture *f)
+static const pada_program *plan_cell(plan_fixture *f, const pada_path *path, bool train)
 {
-    pada_plan_destroy(f->plan);
-    pada_graph_destroy(f->graph);
-    pada_params_destroy(f->params);
-    f->backend->close(f->device);
-}
-
-static const pada_program *plan_cell(fixture *f, const pada_path *path, bool train)
-{
-    pada_graph_reset(f->graph);
-    f->space.ops->build(&f->space, f->params, path, f->graph);
-    CHECK_OK(pada_graph_status(f->graph));
-    pada_graph_simplify(f->graph);
-    pada_plan_build(f->plan, f->graph, f->backend, f->device, N_IMAGES, train);
-    return pada_plan_program(f->plan);
+    return plan_fixture_plan(f, path, N_IMAGES, train);
 }
 
 /* ---- the checker ---- */
@@ -72,7 +43,7 @@ typedef struct region {
 } region;
 
 typedef struct checker {
-    const fixture *f;
+    const plan_fixture *f;
     const pada_program *q;
     bool train;
     int stage_of[MAX_INSTRS];
@@ -293,7 +264,7 @@ static void check_local(void)
 /* P4 for the work buffer: whole stages, with statistics for ever and partial sums for one stage. */
 static void check_work(void)
 {
-    const fixture *f = k.f;
+    const plan_fixture *f = k.f;
     const int last = k.q->n_stages - 1;
 
     for (int t = 0; t < 2 * k.q->n_nodes; t++) {
@@ -332,7 +303,7 @@ static void check_work(void)
                 fail_msg("two tensors at %d", (int)k.regions[a].begin);
 }
 
-static void check_program(const fixture *f, const pada_program *q, bool train)
+static void check_program(const plan_fixture *f, const pada_program *q, bool train)
 {
     k.f = f;
     k.q = q;
@@ -374,7 +345,7 @@ static void check_program(const fixture *f, const pada_program *q, bool train)
 
 /* ---- NB201 ---- */
 
-static void check_cell(fixture *f, int number)
+static void check_cell(plan_fixture *f, int number)
 {
     const pada_path path = cell_at(number);
 
@@ -384,7 +355,7 @@ static void check_cell(fixture *f, int number)
 
 static void test_all_cells(void **state)
 {
-    fixture f;
+    plan_fixture f;
 
     (void)state;
     make_fixture(&f, 1);
@@ -392,12 +363,12 @@ static void test_all_cells(void **state)
     for (int number = 0; number < N_CELLS; number++)
         check_cell(&f, number);
     assert_int_equal(pada_mem_count(), before); /* planning allocates nothing */
-    free_fixture(&f);
+    plan_fixture_close(&f);
 }
 
 static void test_deep_networks(void **state)
 {
-    fixture f;
+    plan_fixture f;
 
     (void)state;
     make_fixture(&f, 5);
@@ -405,11 +376,11 @@ static void test_deep_networks(void **state)
         check_cell(&f, number);
     check_cell(&f, N_CELLS - 1);
     check_cell(&f, 0);
-    free_fixture(&f);
+    plan_fixture_close(&f);
 }
 
 /* The engine makes room for the extreme paths of the space once; no path may need more. */
-static void check_extremes(fixture *f, bool train, int step)
+static void check_extremes(plan_fixture *f, bool train, int step)
 {
     int64_t work_bytes = 0, local_bytes = 0;
 
@@ -430,17 +401,17 @@ static void check_extremes(fixture *f, bool train, int step)
 
 static void test_extremes_are_extreme(void **state)
 {
-    fixture f;
+    plan_fixture f;
 
     (void)state;
     make_fixture_of(&f, (pada_space_config){.channels = 16, .cells = 1});
     check_extremes(&f, false, 1);
     check_extremes(&f, true, 1);
-    free_fixture(&f);
+    plan_fixture_close(&f);
     make_fixture_of(&f, (pada_space_config){.channels = 16, .cells = 5});
     check_extremes(&f, false, 1);
     check_extremes(&f, true, 1);
-    free_fixture(&f);
+    plan_fixture_close(&f);
 }
 
 /* Stages are cut by batch norms only: 6 on the way through the fixed part of the network (stem, two
@@ -457,7 +428,7 @@ static void test_numbers_of_stages(void **state)
         {{2, 2, 2, 2, 2, 2}, 3},  {{3, 3, 3, 3, 3, 3}, 3},  {{3, 0, 0, 1, 1, 0}, 1},
         {{3, 0, 4, 0, 0, 3}, 2},  {{0, 3, 3, 0, 3, 1}, 1},  {{1, 3, 2, 4, 3, 1}, 1},
     };
-    fixture f;
+    plan_fixture f;
 
     (void)state;
     for (int n = 1; n <= 2; n++) {
@@ -472,7 +443,7 @@ static void test_numbers_of_stages(void **state)
             q = plan_cell(&f, &path, false);
             assert_int_equal(q->n_stages, norms + 1);
         }
-        free_fixture(&f);
+        plan_fixture_close(&f);
     }
 }
 
@@ -482,7 +453,7 @@ static void test_other_graphs(void **state)
 {
     static const pada_conv first = {3, 4, 3, 1, 1, PADA_ACT_NONE},
                            conv = {4, 4, 3, 1, 1, PADA_ACT_RELU};
-    fixture f;
+    plan_fixture f;
 
     (void)state;
     make_fixture(&f, 1);
@@ -509,7 +480,7 @@ static void test_other_graphs(void **state)
             pada_plan_build(f.plan, g, f.backend, f.device, N_IMAGES, train);
             check_program(&f, pada_plan_program(f.plan), train);
         }
-    free_fixture(&f);
+    plan_fixture_close(&f);
 }
 
 static void test_out_of_memory(void **state)

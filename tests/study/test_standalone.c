@@ -8,7 +8,7 @@
 #include "study/truth_table.h"
 #include "train/trainer.h"
 
-#include "train/tiny_data.h"
+#include "train/tiny_engine.h"
 
 enum { EPOCHS = 2, BATCH = 16, STEPS = EPOCHS * 3 /* 16, 16, 12 */, N_PATHS = 4, N_FORMS = 3 };
 
@@ -25,21 +25,11 @@ static const pada_path paths[N_PATHS] = {
 
 static int open_all(void **state)
 {
-    const pada_space_ops *ops;
     const pada_backend *backend;
 
     tiny_data_init(&data);
-    CHECK_OK(pada_space_find(&ops, "nb201"));
-    CHECK_OK(pada_space_init(
-        &space, ops,
-        &(pada_space_config){
-            .channels = 4, .cells = 1, .classes = TINY_CLASSES, .image_size = TINY_SIDE}));
     CHECK_OK(pada_backend_find(&backend, "cpu"));
-    CHECK_OK(pada_engine_create(&engine, &(pada_engine_desc){.space = &space,
-                                                             .backend = backend,
-                                                             .n_threads = 1,
-                                                             .batch_size = BATCH,
-                                                             .mode = PADA_TRAIN}));
+    engine = tiny_engine(&space, backend, 1, BATCH);
     CHECK_OK(pada_evaluator_create(
         &evaluator,
         &(pada_evaluator_desc){.data = &data.base, .split = PADA_SPLIT_TEST, .batch_size = 10}));

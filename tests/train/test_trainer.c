@@ -14,7 +14,7 @@
 #include "train/run_config.h"
 #include "train/trainer.h"
 
-#include "train/tiny_data.h"
+#include "train/tiny_engine.h"
 
 enum { EPOCHS = 4, BATCH = 12, STEPS = 4 /* per epoch: 12, 12, 12, 8 */ };
 
@@ -25,21 +25,11 @@ static pada_recipe recipe;
 
 static int open_all(void **state)
 {
-    const pada_space_ops *ops;
     const pada_backend *backend;
 
     tiny_data_init(&data);
-    CHECK_OK(pada_space_find(&ops, "nb201"));
-    CHECK_OK(pada_space_init(
-        &space, ops,
-        &(pada_space_config){
-            .channels = 4, .cells = 1, .classes = TINY_CLASSES, .image_size = TINY_SIDE}));
     CHECK_OK(pada_backend_find(&backend, "cpu"));
-    CHECK_OK(pada_engine_create(&engine, &(pada_engine_desc){.space = &space,
-                                                             .backend = backend,
-                                                             .n_threads = 2,
-                                                             .batch_size = BATCH,
-                                                             .mode = PADA_TRAIN}));
+    engine = tiny_engine(&space, backend, 2, BATCH);
     recipe = (pada_recipe){.epochs = EPOCHS,
                            .batch_size = BATCH,
                            .lr = 0.1,
