@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "cli/bench_images.h"
 #include "cli/bench_kernels.h"
 #include "cli/command.h"
 #include "cli/engine_args.h"
@@ -30,8 +31,7 @@ typedef struct bench {
     pada_engine *engine;
     pada_path *paths;
     double *times_ms; /* [path][repeat] */
-    float *images;
-    int32_t *labels;
+    pada_bench_images images;
 } bench;
 
 static const pada_opt options_table[] = {
@@ -159,29 +159,10 @@ static pada_status random_paths(bench *b)
     return PADA_OK;
 }
 
-static pada_status make_batch(bench *b)
-{
-    const int64_t size = b->space.config.image_size, count = b->batch * 3 * size * size;
-    pada_rng rng;
-    void *mem;
-
-    PADA_TRY(pada_alloc_aligned(&mem, (size_t)count * sizeof(float)));
-    b->images = mem;
-    PADA_TRY(pada_calloc(&mem, (size_t)b->batch, sizeof(int32_t)));
-    b->labels = mem;
-    pada_rng_init(&rng, b->seed, "bench images", 0);
-    for (int64_t i = 0; i < count; i++)
-        b->images[i] = (float)(3.4 * pada_rng_uniform(&rng) - 1.7);
-    for (int64_t i = 0; i < b->batch; i++)
-        b->labels[i] = (int32_t)pada_rng_below(&rng, (uint32_t)b->space.config.classes);
-    return PADA_OK;
-}
-
 static pada_status run_path(bench *b, const pada_path *path, double *ms)
 {
     const pada_sgd sgd = {
         .lr = 0.05, .momentum = 0.9, .weight_decay = 2.5e-4, .clip = 5, .mode = PADA_SGD_SKIP};
-    const pada_batch batch = {.n = (int)b->batch, .images = b->images, .labels = b->labels};
     pada_step_stats stats;
 
     /* as in training, so that a device keeps its norms until they are read */
@@ -191,11 +172,11 @@ static pada_status run_path(bench *b, const pada_path *path, double *ms)
     const double start = 1e3 * pada_clock_seconds();
     for (int64_t i = 0; i < b->burst; i++) {
         if (b->mode == PADA_EVAL) {
-            PADA_TRY(pada_engine_forward(b->engine, path, &batch, PADA_EVAL));
+            PADA_TRY(pada_engine_forward(b->engine, path, &b->images.batch, PADA_EVAL));
             continue;
         }
         pada_engine_zero_grad(b->engine);
-        PADA_TRY(pada_engine_forward(b->engine, path, &batch, PADA_TRAIN));
+        PADA_TRY(pada_engine_forward(b->engine, path, &b->images.batch, PADA_TRAIN));
         pada_engine_backward(b->engine);
         PADA_TRY(pada_engine_step(b->engine, &sgd, &stats));
     }
@@ -303,11 +284,11 @@ static pada_status measure_paths(bench *b, const pada_engine_desc *desc, const c
     void *mem;
 
     PADA_TRY(b->paths_file ? read_paths(b) : random_paths(b));
-    PADA_TRY(make_batch(b));
     PADA_TRY(pada_calloc(&mem, (size_t)(b->n_paths * b->repeats), sizeof(double)));
     b->times_ms = mem;
     PADA_TRY(pada_engine_create(&b->engine, desc));
     PADA_TRY(pada_engine_init_weights(b->engine, b->seed));
+    PADA_TRY(pada_bench_images_init(&b->images, b->engine, (int)b->batch, b->seed));
     for (int i = 0; i < b->space.ops->n_extremes; i++)
         PADA_TRY(run_path(b, &b->space.ops->extremes[i], &warm_up_ms));
     if (!b->paced) return time_paths(b, what);
@@ -364,8 +345,7 @@ static pada_status run(void *self, const pada_options *options)
     if (b->device) b->backend->close(b->device);
     pada_free(b->paths);
     pada_free(b->times_ms);
-    pada_free(b->images);
-    pada_free(b->labels);
+    pada_bench_images_deinit(&b->images);
     return st;
 }
 

@@ -72,7 +72,10 @@ static pada_status make_room(pada_device *d)
     PADA_TRY(cuda_status(cudaMalloc(&sums, CUDA_MAX_SUMS * sizeof *d->sums), "memory for sums"));
     d->sums = sums;
     PADA_TRY(cuda_status(pada_cuda_node_forward_init(), "node kernels"));
-    return cuda_status(pada_cuda_node_backward_init(), "node kernels");
+    PADA_TRY(cuda_status(pada_cuda_node_backward_init(), "node kernels"));
+    PADA_TRY(cuda_status(pada_cuda_reduction_forward_init(), "reduction kernels"));
+    PADA_TRY(cuda_status(pada_cuda_reduction_backward_init(), "reduction kernels"));
+    return cuda_status(pada_cuda_stem_init(), "stem kernels");
 }
 
 static pada_status open_device(pada_device **out, bool half)

@@ -53,6 +53,7 @@ struct pada_device {
     cuda_buffer fixed, fragments, shares;
     cuda_match match;  /* of the program prepared last */
     bool slopes_clean; /* the sums of gradients are zero */
+    int batch;         /* of weight gradients that are not added up yet */
     double *sums;      /* device memory, CUDA_MAX_SUMS */
     void *up[2], *down;
     cudaEvent_t sent[2];

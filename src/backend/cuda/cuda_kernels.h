@@ -190,10 +190,11 @@ typedef struct cuda_node_back_conv {
     float *partial;     /* [block][weights]: cuda_weights.cu */
 } cuda_node_back_conv;
 
-/* A sum that read y as it is, or pooled. */
+/* A sum that read y as it is, pooled, or (z is y) through a batch norm. */
 typedef struct cuda_node_flow {
     bool pool;
-    const void *dy;
+    const void *dy, *z;
+    cuda_slopes slopes; /* with z */
 } cuda_node_flow;
 
 /* A batch norm among the terms of y. */
@@ -209,7 +210,7 @@ typedef struct cuda_node_backward_job {
     bool relu;
     const void *y; /* with convolutions */
     cuda_node_back_conv convs[CUDA_NODE_CONVS];
-    cuda_node_flow flows[CUDA_NODE_CONVS]; /* may hold dy itself */
+    cuda_node_flow flows[CUDA_NODE_CONVS]; /* may hold dy itself; one at most has z */
     void *dy;                              /* or NULL: not stored */
     cuda_node_norm norms[CUDA_NODE_TERMS];
 } cuda_node_backward_job;
@@ -218,13 +219,69 @@ cudaError_t pada_cuda_node_backward(cudaStream_t stream, const cuda_node_backwar
 /* Blocks, and so partial sums, of a launch. */
 int pada_cuda_node_blocks(pada_shape shape, int n_images);
 
+/* ---- between stages: cuda_reduction_forward.cu, cuda_reduction_backward.cu ----
+ *
+ * What reads the last sum y of a stage of C channels (16 at 32x32, 32 at 16x16 pixels): a 3x3 convolution
+ * with stride 2 of relu(y), and a 1x1 convolution of the 2x2 means of y; both give 2 C channels. */
+
+/* Whether there are such kernels for y of this shape. */
+bool pada_cuda_reduction_fits(pada_shape shape);
+cudaError_t pada_cuda_reduction_forward_init(void);
+cudaError_t pada_cuda_reduction_backward_init(void);
+
+typedef struct cuda_reduction_forward_job {
+    pada_shape shape; /* of y */
+    int n_images;
+    const void *y;
+    cuda_node_conv strided; /* taps 9 */
+    void *pooled;
+    cuda_node_conv point; /* of pooled; taps 1 */
+} cuda_reduction_forward_job;
+
+cudaError_t pada_cuda_reduction_forward(cudaStream_t stream, const cuda_reduction_forward_job *job);
+
+/* One of the two convolutions: dx and the gradient of its weights, one partial sum per image. */
+typedef struct cuda_reduction_backward_job {
+    pada_shape shape; /* of y */
+    int n_images;
+    cuda_node_back_conv conv; /* taps 9: of relu(x), with stride 2; 1: of x, which is pooled */
+    const void *x;
+    const void
+        *pooled; /* taps 9: the gradient of the 2x2 means, which dx gets its share of; or NULL */
+    void *dx;
+} cuda_reduction_backward_job;
+
+cudaError_t pada_cuda_reduction_backward(cudaStream_t stream,
+                                         const cuda_reduction_backward_job *job);
+
+/* ---- cuda_stem.cu ---- */
+
+/* Whether it is the convolution of the images that these kernels know; bias-free, bfloat16. */
+bool pada_cuda_stem_fits(const pada_conv *conv, pada_shape in);
+cudaError_t pada_cuda_stem_init(void);
+
+typedef struct cuda_stem_job {
+    int n_images;
+    const void *x;
+    const float *weight;
+    void *z;
+    int64_t *sums; /* forward: of z, z^2; or NULL */
+    /* backward */
+    const void *dy;
+    cuda_slopes slopes; /* vector 0: dz = dy */
+    float *partial;     /* [image][weights] */
+} cuda_stem_job;
+
+cudaError_t pada_cuda_stem_forward(cudaStream_t stream, const cuda_stem_job *job);
+cudaError_t pada_cuda_stem_backward(cudaStream_t stream, const cuda_stem_job *job);
+
 /* ---- cuda_weights.cu ---- */
 
 /* Weights of one convolution of a node. */
 typedef struct cuda_weight_job {
     int64_t weight; /* offset of the float32 weights, and of their gradient */
     int64_t to;     /* bytes from the start of the fragments; those of the transpose come behind */
-    int channels, taps;
+    int c_in, c_out, taps;
 } cuda_weight_job;
 
 #define CUDA_MAX_WEIGHTS 120 /* of one launch */
@@ -238,9 +295,10 @@ cudaError_t pada_cuda_pack_weights(cudaStream_t stream, const float *params,
                                    const cuda_weight_jobs *jobs, void *fragments);
 
 typedef struct cuda_reduce_job {
-    const float *partial; /* [block][weights] in the order of accumulators */
+    const float *partial; /* [block][weights] in the order of accumulators, or (plain) of weights */
     int64_t weight;
-    int channels, taps, blocks;
+    int c_in, c_out, taps, blocks;
+    bool plain;
 } cuda_reduce_job;
 
 typedef struct cuda_reduce_jobs {
@@ -258,7 +316,7 @@ cudaError_t pada_cuda_finish_moments(cudaStream_t stream, const int64_t *sums, p
 cudaError_t pada_cuda_finish_slopes(cudaStream_t stream, const cuda_slopes *slopes,
                                     pada_shape shape, int n_images, float *coef, int64_t vector);
 
-/* ---- cuda_head.cu ---- */
+/* ---- cuda_head.cu, cuda_head_fused.cu ---- */
 
 cudaError_t pada_cuda_gap(cudaStream_t stream, cuda_tensor x, pada_shape in, pada_act act,
                           int n_images, cuda_tensor f);
@@ -290,6 +348,21 @@ typedef struct cuda_loss_job {
 } cuda_loss_job;
 
 cudaError_t pada_cuda_loss(cudaStream_t stream, const cuda_loss_job *job);
+
+/* The three above and what leads from one to the next, in one launch; only what `fits`. */
+typedef struct cuda_head_job {
+    pada_shape in; /* of x */
+    pada_act act;
+    int n_images;
+    cuda_tensor x, features;
+    cuda_linear_job linear; /* x: features, y: logits; backward: y their gradient */
+    cuda_loss_job loss;     /* forward */
+    cuda_tensor dx;         /* backward */
+} cuda_head_job;
+
+bool pada_cuda_head_fits(pada_shape in, int classes);
+cudaError_t pada_cuda_head_forward(cudaStream_t stream, const cuda_head_job *job);
+cudaError_t pada_cuda_head_backward(cudaStream_t stream, const cuda_head_job *job);
 
 /* ---- cuda_vector.cu ---- */
 

@@ -18,6 +18,9 @@ typedef struct matcher {
     int stage;
 } matcher;
 
+/* What has become of an instruction. */
+enum { FREE, CHOSEN /* for the step that comes next */, PLACED };
+
 /* ---- room ---- */
 
 void pada_cuda_match_deinit(cuda_match *m)
@@ -92,12 +95,14 @@ static cuda_step *begin_step(const matcher *k, cuda_step_kind kind, pada_value v
     cuda_match *m = k->m;
     cuda_step *step = &m->steps[m->n_steps++];
 
-    *step = (cuda_step){.kind = kind, .stage = k->stage, .first = m->n_members, .v = v};
+    *step = (cuda_step){
+        .kind = kind, .stage = k->stage, .first = m->n_members, .v = v, .batch = m->n_batches};
     return step;
 }
 
 static void add_member(const matcher *k, cuda_step *step, int i)
 {
+    k->m->taken[i] = PLACED;
     k->m->members[k->m->n_members++] = i;
     step->count++;
 }
@@ -127,12 +132,137 @@ static void want_fragments(const matcher *k, pada_value v)
     k->m->fragment_bytes += 2 * 2 * pada_conv_weights(&k->q->nodes[v].conv);
 }
 
+/* Partial sums of a weight gradient. They are added up when they fill the second cache, or nearly so: what goes
+ * through memory costs twice the time. */
+static void want_partial(const matcher *k, pada_value v, int blocks)
+{
+    cuda_match *m = k->m;
+
+    m->nodes[v].partial = m->batch_floats;
+    m->nodes[v].blocks = blocks;
+    m->nodes[v].batch = m->n_batches;
+    m->batch_floats += pada_conv_weights(&k->q->nodes[v].conv) * blocks;
+    if (m->batch_floats > m->partial_floats) m->partial_floats = m->batch_floats;
+}
+
+/* Before the next step: whether the partial sums so far are enough. */
+static void end_batch(const matcher *k)
+{
+    if (k->m->batch_floats * (int64_t)sizeof(float) < CUDA_PARTIAL_BYTES) return;
+    k->m->batch_floats = 0;
+    k->m->n_batches++;
+}
+
 static int64_t take_sums(const matcher *k, int channels)
 {
     const int64_t first = k->m->n_sums;
 
     k->m->n_sums += cuda_sums_count(channels);
     return first;
+}
+
+/* ---- what the kernels between stages, of the stem and of the head know ---- */
+
+static bool is_plain_conv(const pada_node *node, int kernel, int stride, pada_act act)
+{
+    return node->op == PADA_OP_CONV && node->x != PADA_ZERO && node->bias < 0 &&
+           node->conv.kernel == kernel && node->conv.stride == stride &&
+           node->conv.pad == kernel / 2 && node->conv.act == act;
+}
+
+/* The convolution with stride 2 that ends a stage. */
+static bool is_strided(const matcher *k, pada_value v)
+{
+    const pada_node *node = &k->q->nodes[v];
+
+    return k->half && is_plain_conv(node, 3, 2, PADA_ACT_RELU) &&
+           node->conv.c_out == 2 * node->conv.c_in &&
+           pada_cuda_reduction_fits(k->q->nodes[node->x].shape);
+}
+
+static bool is_halving(const pada_term *t)
+{
+    return t->kind == PADA_TERM_AVGPOOL && t->pool.kernel == 2 && t->pool.stride == 2 &&
+           t->pool.pad == 0;
+}
+
+/* The 2x2 means beside it. */
+static bool is_pooled(const matcher *k, pada_value v)
+{
+    const pada_node *node = &k->q->nodes[v];
+
+    return k->half && node->op == PADA_OP_COMBINE && node->n_terms == 1 &&
+           is_halving(&k->q->terms[node->first_term]) &&
+           pada_cuda_reduction_fits(k->q->nodes[k->q->terms[node->first_term].x].shape);
+}
+
+/* And their convolution. */
+static bool is_point(const matcher *k, pada_value v)
+{
+    const pada_node *node = &k->q->nodes[v];
+
+    return is_plain_conv(node, 1, 1, PADA_ACT_NONE) && node->conv.c_out == 2 * node->conv.c_in &&
+           is_pooled(k, node->x);
+}
+
+/* Whether the instructions from i on are these three, all of one value. */
+static bool is_reduction(const matcher *k, int i, int end)
+{
+    const pada_instr *at = &k->q->instrs[i];
+
+    if (i + 3 > end || at[0].code != PADA_CODE_CONV_FWD || at[1].code != PADA_CODE_COMBINE_FWD ||
+        at[2].code != PADA_CODE_CONV_FWD)
+        return false;
+    return is_strided(k, at[0].v) && is_pooled(k, at[1].v) && is_point(k, at[2].v) &&
+           !at[1].stats && k->q->nodes[at[2].v].x == at[1].v &&
+           k->q->terms[k->q->nodes[at[1].v].first_term].x == k->q->nodes[at[0].v].x;
+}
+
+static bool is_stem(const matcher *k, pada_value v)
+{
+    const pada_node *node = &k->q->nodes[v];
+
+    return k->half && node->op == PADA_OP_CONV && node->x != PADA_ZERO && node->bias < 0 &&
+           k->q->nodes[node->x].op == PADA_OP_INPUT &&
+           pada_cuda_stem_fits(&node->conv, k->q->nodes[node->x].shape);
+}
+
+static bool is_head(const matcher *k, pada_value gap, pada_value linear)
+{
+    const pada_node *nodes = k->q->nodes;
+
+    return nodes[linear].x == gap && nodes[gap].x != PADA_ZERO &&
+           pada_cuda_head_fits(nodes[nodes[gap].x].shape, nodes[linear].shape.c);
+}
+
+static bool is_head_forward(const matcher *k, int i, int end)
+{
+    const pada_instr *at = &k->q->instrs[i];
+
+    return i + 3 <= end && at[0].code == PADA_CODE_GAP_FWD && at[1].code == PADA_CODE_LINEAR_FWD &&
+           at[2].code == PADA_CODE_LOSS_FWD && k->q->nodes[at[2].v].x == at[1].v &&
+           is_head(k, at[0].v, at[1].v);
+}
+
+static bool is_head_backward(const matcher *k, int i, int end)
+{
+    const pada_instr *at = &k->q->instrs[i];
+
+    return i + 2 <= end && at[0].code == PADA_CODE_LINEAR_BWD && at[1].code == PADA_CODE_GAP_BWD &&
+           !at[0].accumulate && !at[1].accumulate && is_head(k, at[1].v, at[0].v);
+}
+
+static void add_group(const matcher *k, cuda_step_kind kind, int i, int count)
+{
+    cuda_step *step = begin_step(k, kind, -1);
+
+    for (int n = 0; n < count; n++)
+        add_member(k, step, i + n);
+}
+
+static void want_moments(const matcher *k, const pada_instr *instr)
+{
+    if (instr->stats) k->m->nodes[instr->v].moments = take_sums(k, k->q->nodes[instr->v].shape.c);
 }
 
 /* ---- forward ---- */
@@ -171,10 +301,9 @@ static void add_convs(const matcher *k, cuda_step *step, int i, int end)
         if (!is_node_conv(k, z) || (n > 0 && q->nodes[z].conv.act != act)) continue;
         if (step->count > 0 && q->node_plans[z].value.in != PADA_WORK) continue;
         act = q->nodes[z].conv.act;
-        k->m->taken[i] = true;
         add_member(k, step, i);
         want_fragments(k, z);
-        if (q->instrs[i].stats) k->m->nodes[z].moments = take_sums(k, q->nodes[z].shape.c);
+        want_moments(k, &q->instrs[i]);
         n++;
     }
 }
@@ -199,18 +328,27 @@ static void match_forward(const matcher *k)
         if (instr->code == PADA_CODE_COMBINE_FWD && is_node_combine(k, instr->v)) {
             cuda_step *step = begin_step(k, CUDA_STEP_NODE_FORWARD, instr->v);
             add_member(k, step, i);
-            if (instr->stats)
-                k->m->nodes[instr->v].moments = take_sums(k, q->nodes[instr->v].shape.c);
+            want_moments(k, instr);
             add_convs(k, step, i + 1, end);
             step->no_store = !instr->stats && is_only_here(k, step, i + 1, end);
         } else if (instr->code == PADA_CODE_CONV_FWD && is_node_conv(k, instr->v)) {
             cuda_step *step = begin_step(k, CUDA_STEP_NODE_FORWARD, q->nodes[instr->v].x);
             step->no_store = true;
             add_convs(k, step, i, end);
+        } else if (is_reduction(k, i, end)) {
+            add_group(k, CUDA_STEP_REDUCTION_FORWARD, i, 3);
+            for (int n = 0; n < 3; n += 2) {
+                want_fragments(k, q->instrs[i + n].v);
+                want_moments(k, &q->instrs[i + n]);
+            }
+        } else if (instr->code == PADA_CODE_CONV_FWD && is_stem(k, instr->v)) {
+            add_group(k, CUDA_STEP_STEM_FORWARD, i, 1);
+            want_moments(k, instr);
+        } else if (is_head_forward(k, i, end)) {
+            add_group(k, CUDA_STEP_HEAD_FORWARD, i, 3);
         } else {
             add_general(k, i, false);
-            if (instr->code == PADA_CODE_CONV_FWD && instr->stats && fits(k, instr->v))
-                k->m->nodes[instr->v].moments = take_sums(k, q->nodes[instr->v].shape.c);
+            if (instr->code == PADA_CODE_CONV_FWD && fits(k, instr->v)) want_moments(k, instr);
         }
     }
 }
@@ -227,14 +365,14 @@ static pada_value receiver(const pada_program *q, const pada_instr *instr)
 
 /* Whether the node kernel for the gradient of x takes this instruction. */
 static bool is_node_part(const matcher *k, const pada_instr *instr, pada_act act, int n_convs,
-                         int n_flows)
+                         int n_flows, int n_norms)
 {
     const pada_program *q = k->q;
 
     switch (instr->code) {
     case PADA_CODE_NORM_SUMS: return count_norms(k, &q->nodes[instr->v]) <= CUDA_NODE_TERMS;
     case PADA_CODE_COMBINE_BWD: /* one flow is left for what others contribute */
-        return !instr->norms && is_node_term(&q->terms[instr->term]) &&
+        return (!instr->norms || n_norms == 0) && is_node_term(&q->terms[instr->term]) &&
                n_flows < CUDA_NODE_CONVS - 1;
     case PADA_CODE_CONV_BWD:
         return is_node_conv(k, instr->v) && n_convs < CUDA_NODE_CONVS &&
@@ -254,12 +392,8 @@ static bool shares_weights(const matcher *k, pada_value v)
 
 static void add_back_conv(const matcher *k, pada_value v)
 {
-    const pada_node *node = &k->q->nodes[v];
-
     want_fragments(k, v);
-    k->m->nodes[v].partial = k->m->partial_floats;
-    k->m->partial_floats +=
-        pada_conv_weights(&node->conv) * pada_cuda_node_blocks(node->shape, k->q->n_images);
+    want_partial(k, v, pada_cuda_node_blocks(k->q->nodes[v].shape, k->q->n_images));
 }
 
 static void add_norm_sums(const matcher *k, pada_value v)
@@ -271,16 +405,45 @@ static void add_norm_sums(const matcher *k, pada_value v)
             k->m->terms[t].slopes = take_sums(k, node->shape.c);
 }
 
-/* The instructions [begin, end), all for the gradient of x. */
-static void match_gradient(const matcher *k, pada_value x, int begin, int end)
+/* A convolution between stages, whose kernel makes the whole gradient of x: that with stride 2 together with
+ * the means, or that of the means. Whether it is there; all but NORM_SUMS are taken then. */
+static bool match_reduction(const matcher *k, int begin, int end)
 {
     const pada_program *q = k->q;
-    int n_convs = 0, n_flows = 0, n_general = 0, n_parts = 0;
+    int conv = -1, means = -1, others = 0;
+
+    for (int i = begin; i < end; i++) {
+        const pada_instr *instr = &q->instrs[i];
+        if (instr->code == PADA_CODE_NORM_SUMS) continue;
+        if (conv < 0 && instr->code == PADA_CODE_CONV_BWD && !instr->no_grad_in &&
+            (is_strided(k, instr->v) || is_point(k, instr->v)))
+            conv = i;
+        else if (means < 0 && instr->code == PADA_CODE_COMBINE_BWD && !instr->norms &&
+                 is_halving(&q->terms[instr->term]))
+            means = i;
+        else
+            others++;
+    }
+    if (conv < 0 || others > 0 || (means >= 0 && !is_strided(k, q->instrs[conv].v))) return false;
+    add_group(k, CUDA_STEP_REDUCTION_BACKWARD, conv, 1);
+    if (means >= 0) add_member(k, &k->m->steps[k->m->n_steps - 1], means);
+    want_fragments(k, q->instrs[conv].v);
+    want_partial(k, q->instrs[conv].v, q->n_images);
+    return true;
+}
+
+/* The instructions [begin, end), all for the gradient of x; n_done: contributions that were made before. */
+static void match_gradient(const matcher *k, pada_value x, int begin, int end, int n_done)
+{
+    const pada_program *q = k->q;
+    int n_convs = 0, n_flows = 0, n_norms = 0, n_parts = 0;
     pada_act act = PADA_ACT_NONE;
 
+    end_batch(k);
+    if (match_reduction(k, begin, end)) n_done++;
     for (int i = begin; i < end && fits(k, x); i++) {
         const pada_instr *instr = &q->instrs[i];
-        if (!is_node_part(k, instr, act, n_convs, n_flows)) continue;
+        if (k->m->taken[i] || !is_node_part(k, instr, act, n_convs, n_flows, n_norms)) continue;
         if (instr->code == PADA_CODE_CONV_BWD) {
             if (shares_weights(k, instr->v)) continue;
             act = q->nodes[instr->v].conv.act;
@@ -289,21 +452,22 @@ static void match_gradient(const matcher *k, pada_value x, int begin, int end)
         } else if (instr->code == PADA_CODE_NORM_SUMS) {
             add_norm_sums(k, x);
         } else {
+            n_norms += instr->norms;
             n_flows++;
         }
-        k->m->taken[i] = true;
+        k->m->taken[i] = CHOSEN;
         n_parts++;
     }
     for (int i = begin; i < end; i++)
         if (!k->m->taken[i] && q->instrs[i].code != PADA_CODE_NORM_SUMS)
-            add_general(k, i, n_general++ > 0);
+            add_general(k, i, n_done++ > 0);
     if (n_parts > 0) {
         const bool has_grad = q->nodes[x].op != PADA_OP_INPUT;
         cuda_step *step = begin_step(k, CUDA_STEP_NODE_BACKWARD, x);
-        step->accumulate = has_grad && n_general > 0;
+        step->accumulate = has_grad && n_done > 0;
         step->no_store = !has_grad || (n_convs == 0 && n_flows == 0);
         for (int i = begin; i < end; i++)
-            if (k->m->taken[i]) add_member(k, step, i);
+            if (k->m->taken[i] == CHOSEN) add_member(k, step, i);
     }
     for (int i = begin; i < end; i++) /* of the complete gradient */
         if (!k->m->taken[i] && q->instrs[i].code == PADA_CODE_NORM_SUMS) add_general(k, i, false);
@@ -315,13 +479,25 @@ static void match_backward(const matcher *k)
     const int begin = q->stages[k->stage].first, end = begin + q->stages[k->stage].count;
 
     for (int i = begin, next; i < end; i = next) {
+        const bool head = is_head_backward(k, i, end);
+        if (head) {
+            add_group(k, CUDA_STEP_HEAD_BACKWARD, i, 2);
+            i++;
+        }
         const pada_value x = receiver(q, &q->instrs[i]);
         for (next = i + 1; next < end && x != PADA_ZERO && receiver(q, &q->instrs[next]) == x;)
             next++;
-        if (x == PADA_ZERO)
+        if (q->instrs[i].code == PADA_CODE_CONV_BWD && q->instrs[i].no_grad_in && next == i + 1 &&
+            is_stem(k, q->instrs[i].v)) {
+            end_batch(k);
+            add_group(k, CUDA_STEP_STEM_BACKWARD, i, 1);
+            want_partial(k, q->instrs[i].v, q->n_images);
+            k->m->nodes[q->instrs[i].v].stem = true;
+        } else if (x == PADA_ZERO) {
             add_general(k, i, false);
-        else
-            match_gradient(k, x, i, next);
+        } else {
+            match_gradient(k, x, head ? i + 1 : i, next, head);
+        }
     }
 }
 
@@ -350,9 +526,11 @@ pada_status pada_cuda_match(cuda_match *m, const pada_program *q, bool half)
 {
     PADA_TRY(make_room(m, q));
     m->n_steps = m->n_members = 0;
-    m->n_forward_sums = m->n_sums = m->fragment_bytes = m->partial_floats = 0;
+    m->n_forward_sums = m->n_sums = m->fragment_bytes = 0;
+    m->batch_floats = m->partial_floats = 0;
+    m->n_batches = 0;
     for (int v = 0; v < q->n_nodes; v++)
-        m->nodes[v] = (cuda_node_match){-1, false, -1, -1};
+        m->nodes[v] = (cuda_node_match){.moments = -1, .fragment = -1, .partial = -1};
     for (int t = 0; t < q->n_terms; t++)
         m->terms[t] = (cuda_term_match){-1, false};
     memset(m->taken, 0, (size_t)q->n_instrs * sizeof *m->taken);

@@ -12,10 +12,18 @@
 extern "C" {
 #endif
 
+enum { CUDA_PARTIAL_BYTES = 24 << 20 /* of weight gradients before they are added up */ };
+
 typedef enum cuda_step_kind {
     CUDA_STEP_INSTR,
-    CUDA_STEP_NODE_FORWARD, /* at most one COMBINE_FWD, first; CONV_FWD of the same value */
-    CUDA_STEP_NODE_BACKWARD /* contributions to one gradient, and its NORM_SUMS */
+    CUDA_STEP_NODE_FORWARD,      /* at most one COMBINE_FWD, first; CONV_FWD of the same value */
+    CUDA_STEP_NODE_BACKWARD,     /* contributions to one gradient, and its NORM_SUMS */
+    CUDA_STEP_REDUCTION_FORWARD, /* CONV_FWD with stride 2, COMBINE_FWD of 2x2 means, their CONV_FWD */
+    CUDA_STEP_REDUCTION_BACKWARD, /* CONV_BWD of one of them; with stride 2 also COMBINE_BWD */
+    CUDA_STEP_STEM_FORWARD,       /* CONV_FWD of the images */
+    CUDA_STEP_STEM_BACKWARD,
+    CUDA_STEP_HEAD_FORWARD, /* GAP_FWD, LINEAR_FWD, LOSS_FWD */
+    CUDA_STEP_HEAD_BACKWARD /* LINEAR_BWD, GAP_BWD */
 } cuda_step_kind;
 
 typedef struct cuda_step {
@@ -23,6 +31,7 @@ typedef struct cuda_step {
     int stage;
     int first, count; /* of cuda_match.members */
     pada_value v;     /* NODE: the value, or the value whose gradient it is; else -1 */
+    int batch;        /* of weight gradients that are added up together; before it, those before */
     bool accumulate;  /* backward: the gradient holds earlier contributions */
     bool
         no_store; /* NODE_FORWARD: nobody else reads v. NODE_BACKWARD: the gradient stays as it is */
@@ -30,10 +39,12 @@ typedef struct cuda_step {
 
 /* What the matching says about a node. */
 typedef struct cuda_node_match {
-    int64_t moments;  /* first of the sums that a node kernel collects of it, or -1 */
-    bool finish;      /* a general kernel reads its moments */
-    int64_t fragment; /* CONV: bytes before its weights as fragments, or -1 */
-    int64_t partial;  /* CONV: floats before the partial sums of its weight gradient, or -1 */
+    int64_t moments;   /* first of the sums that a node kernel collects of it, or -1 */
+    bool finish;       /* a general kernel reads its moments */
+    int64_t fragment;  /* CONV: bytes before its weights as fragments, or -1 */
+    int64_t partial;   /* CONV: floats before the partial sums of its weight gradient, or -1 */
+    int blocks, batch; /* how many partial sums there are; when they are added up */
+    bool stem;         /* CONV: its backward kernel is that of the stem */
 } cuda_node_match;
 
 /* And about a term. */
@@ -44,13 +55,16 @@ typedef struct cuda_term_match {
 
 typedef struct cuda_match {
     cuda_step *steps;
-    int *members; /* instructions, step by step */
-    bool *taken;  /* [instr] while matching */
+    int *members;   /* instructions, step by step */
+    uint8_t *taken; /* [instr] while matching: cuda_match.c */
     cuda_node_match *nodes;
     cuda_term_match *terms;
     int n_steps, n_members;
     /* sums: those of the forward stages come first */
-    int64_t n_forward_sums, n_sums, fragment_bytes, partial_floats;
+    int64_t n_forward_sums, n_sums, fragment_bytes;
+    /* partial sums of weight gradients: of the batch being filled, of the largest */
+    int64_t batch_floats, partial_floats;
+    int n_batches;
     int cap_instrs, cap_nodes, cap_terms;
 } cuda_match;
 

@@ -7,7 +7,7 @@
  * identities and transposed pools, the store, and the sums of dy and dy z for each incoming batch norm.
  *
  *   dynamic   [ dz, later the masked gradient | act(y) | partial sums of warps ]   in 87 + 24, 54 + 24, 80 KB
- *   coef      [conv][channel] a, b, c of dz = a dy + b z + c
+ *   coef      [conv, last: flow through a batch norm][channel] a, b, c of dz = a dy + b z + c
  *   room      sums of warps
  */
 #include "backend/cuda/cuda_node.cuh"
@@ -177,22 +177,32 @@ static __device__ __forceinline__ void mask_gradient(const float (&sum)[T::OUT_R
 template <class T>
 static __device__ __forceinline__ void add_flows(float (&sum)[T::ROWS][8],
                                                  const cuda_node_backward_job &j,
-                                                 const node_thread<T> &t)
+                                                 const float (*coef)[3], const node_thread<T> &t)
 {
 #pragma unroll 1
     for (int e = 0; e < j.n_flows; e++) {
-        if (j.flows[e].pool) {
-            node_add_pool<T, true>(sum, t, j.flows[e].dy);
+        const cuda_node_flow &flow = j.flows[e];
+        if (flow.pool) {
+            node_add_pool<T, true>(sum, t, flow.dy);
             continue;
         }
         uint4 u[T::ROWS];
 #pragma unroll
         for (int r = 0; r < T::ROWS; r++)
-            u[r] = t.load(j.flows[e].dy, r);
+            u[r] = t.load(flow.dy, r);
 #pragma unroll
         for (int r = 0; r < T::ROWS; r++) {
             float x[8];
             cuda_unpack8(u[r], x);
+            if (flow.z && t.valid) {
+                float z[8];
+                cuda_unpack8(t.load(flow.z, r), z);
+#pragma unroll
+                for (int k = 0; k < 8; k++) {
+                    const float *abc = coef[t.chunk * 8 + k];
+                    x[k] = x[k] * abc[0] + z[k] * abc[1] + abc[2];
+                }
+            }
 #pragma unroll
             for (int k = 0; k < 8; k++)
                 sum[r][k] += x[k];
@@ -238,6 +248,11 @@ static __device__ __forceinline__ void node_backward(const cuda_node_backward_jo
         node_clear_ring<T>(shared + T::BYTES);
     }
     cuda_begin();
+    for (int e = 0; e < j.n_flows; e++)
+        if (j.flows[e].z && t.tid < T::C)
+            cuda_read_slopes(&j.flows[e].slopes, T::C, t.tid,
+                             (double)j.n_images * (T::SIZE * T::SIZE),
+                             coef[CUDA_NODE_CONVS][t.tid]);
     if (j.n_convs > 0) {
         uint4 u[T::ROWS];
 #pragma unroll
@@ -277,7 +292,7 @@ static __device__ __forceinline__ void node_backward(const cuda_node_backward_jo
         for (int r = 0; r < T::ROWS; r++)
             cuda_unpack8(*t.shared(shared, r), dy[r]);
     }
-    add_flows<T>(dy, j, t);
+    add_flows<T>(dy, j, coef[CUDA_NODE_CONVS], t);
 #pragma unroll
     for (int r = 0; r < T::ROWS; r++) {
         const uint4 v = make_uint4(cuda_pair(dy[r][0], dy[r][1]), cuda_pair(dy[r][2], dy[r][3]),
@@ -293,7 +308,7 @@ __global__ static void __launch_bounds__(T::THREADS, 512 / T::THREADS)
     node_backward_kernel(const __grid_constant__ cuda_node_backward_job j)
 {
     CUDA_DYNAMIC_SHARED(shared);
-    __shared__ float coef[CUDA_NODE_CONVS][T::C][3];
+    __shared__ float coef[CUDA_NODE_CONVS + 1][T::C][3];
     __shared__ float room[T::WARPS * T::C * 2];
 
     node_backward<T>(j, shared, coef, room);

@@ -180,7 +180,7 @@ static void gap(const run *r, const pada_instr *instr, bool accumulate)
                       "gap_grad");
 }
 
-static void linear(const run *r, const pada_instr *instr, bool accumulate)
+static cuda_linear_job linear_job(const run *r, const pada_instr *instr)
 {
     const pada_node *node = &r->q->nodes[instr->v];
     const bool forward = instr->code == PADA_CODE_LINEAR_FWD, fed = node->x != PADA_ZERO;
@@ -191,21 +191,28 @@ static void linear(const run *r, const pada_instr *instr, bool accumulate)
                            .n_images = r->q->n_images,
                            .y = forward ? value(r, instr->v) : grad(r, instr->v),
                            .weight = params + node->weight,
-                           .bias = node->bias >= 0 ? params + node->bias : NULL,
-                           .accumulate = accumulate};
+                           .bias = node->bias >= 0 ? params + node->bias : NULL};
 
     if (fed) job.x = value(r, node->x);
-    if (forward) {
-        cuda_run_note(r, pada_cuda_linear(r->d->stream, &job), "linear");
-        return;
-    }
+    if (forward) return job;
     if (fed) job.dx = grad(r, node->x);
     job.grad_weight = grads + node->weight;
     if (node->bias >= 0) job.grad_bias = grads + node->bias;
-    cuda_run_note(r, pada_cuda_linear_grad(r->d->stream, &job), "linear_grad");
+    return job;
 }
 
-static void loss(const run *r, const pada_instr *instr)
+static void linear(const run *r, const pada_instr *instr, bool accumulate)
+{
+    cuda_linear_job job = linear_job(r, instr);
+
+    job.accumulate = accumulate;
+    if (instr->code == PADA_CODE_LINEAR_FWD)
+        cuda_run_note(r, pada_cuda_linear(r->d->stream, &job), "linear");
+    else
+        cuda_run_note(r, pada_cuda_linear_grad(r->d->stream, &job), "linear_grad");
+}
+
+static cuda_loss_job loss_job(const run *r, const pada_instr *instr)
 {
     const pada_value logits = r->q->nodes[instr->v].x;
     cuda_loss_job job = {.classes = r->q->nodes[logits].shape.c,
@@ -219,7 +226,47 @@ static void loss(const run *r, const pada_instr *instr)
                          .rank = r->b->results.rank};
 
     if (r->q->node_plans[logits].grad.in != PADA_NOWHERE) job.grad = grad(r, logits);
+    return job;
+}
+
+static void loss(const run *r, const pada_instr *instr)
+{
+    const cuda_loss_job job = loss_job(r, instr);
+
     cuda_run_note(r, pada_cuda_loss(r->d->stream, &job), "loss");
+}
+
+/* All three at once; `pooled` is the GAP. */
+static cuda_head_job head_job(const run *r, pada_value pooled, const pada_instr *linear_instr)
+{
+    const pada_node *node = &r->q->nodes[pooled];
+
+    return (cuda_head_job){.in = r->q->nodes[node->x].shape,
+                           .act = node->act,
+                           .n_images = r->q->n_images,
+                           .x = value(r, node->x),
+                           .features = value(r, pooled),
+                           .linear = linear_job(r, linear_instr)};
+}
+
+static void head_forward(const run *r, const cuda_step *step)
+{
+    const int *members = r->d->match.members + step->first;
+    const pada_instr *instrs = r->q->instrs;
+    cuda_head_job job = head_job(r, instrs[members[0]].v, &instrs[members[1]]);
+
+    job.loss = loss_job(r, &instrs[members[2]]);
+    cuda_run_note(r, pada_cuda_head_forward(r->d->stream, &job), "head_forward");
+}
+
+static void head_backward(const run *r, const cuda_step *step)
+{
+    const int *members = r->d->match.members + step->first;
+    const pada_value pooled = r->q->instrs[members[1]].v;
+    cuda_head_job job = head_job(r, pooled, &r->q->instrs[members[0]]);
+
+    job.dx = grad(r, r->q->nodes[pooled].x);
+    cuda_run_note(r, pada_cuda_head_backward(r->d->stream, &job), "head_backward");
 }
 
 static void moments(const run *r, pada_value v)
@@ -284,6 +331,23 @@ static void send_batch(const run *r)
         pada_cuda_send(d, d->weights.data, r->b->weights, n * (int64_t)sizeof(float));
 }
 
+static void run_step(const run *r, const cuda_step *step)
+{
+    switch (step->kind) {
+    case CUDA_STEP_INSTR:
+        run_instr(r, &r->q->instrs[r->d->match.members[step->first]], step->accumulate);
+        break;
+    case CUDA_STEP_NODE_FORWARD: pada_cuda_run_node_forward(r, step); break;
+    case CUDA_STEP_NODE_BACKWARD: pada_cuda_run_node_backward(r, step); break;
+    case CUDA_STEP_REDUCTION_FORWARD: pada_cuda_run_reduction_forward(r, step); break;
+    case CUDA_STEP_REDUCTION_BACKWARD: pada_cuda_run_reduction_backward(r, step); break;
+    case CUDA_STEP_STEM_FORWARD:
+    case CUDA_STEP_STEM_BACKWARD: pada_cuda_run_stem(r, step); break;
+    case CUDA_STEP_HEAD_FORWARD: head_forward(r, step); break;
+    case CUDA_STEP_HEAD_BACKWARD: head_backward(r, step); break;
+    }
+}
+
 void pada_cuda_run(pada_device *d, const pada_program *q, const pada_bindings *b, int first,
                    int count)
 {
@@ -296,12 +360,9 @@ void pada_cuda_run(pada_device *d, const pada_program *q, const pada_bindings *b
         const cuda_step *step = &m->steps[s];
         if (step->stage < first || step->stage >= first + count) continue;
         if (d->failure.error != cudaSuccess) return;
-        if (step->kind == CUDA_STEP_INSTR)
-            run_instr(&r, &q->instrs[m->members[step->first]], step->accumulate);
-        else if (step->kind == CUDA_STEP_NODE_FORWARD)
-            pada_cuda_run_node_forward(&r, step);
-        else
-            pada_cuda_run_node_backward(&r, step);
+        if (step->batch > d->batch) pada_cuda_add_up(&r, d->batch++);
+        run_step(&r, step);
     }
-    if (first + count == q->n_stages && d->failure.error == cudaSuccess) pada_cuda_end_nodes(&r);
+    if (first + count == q->n_stages && d->failure.error == cudaSuccess)
+        pada_cuda_add_up(&r, d->batch);
 }

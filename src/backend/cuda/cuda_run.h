@@ -37,7 +37,10 @@ void pada_cuda_run_node_forward(const cuda_run *r, const cuda_step *step);
 /* The moments of a value that a general kernel has made. */
 void pada_cuda_run_sums(const cuda_run *r, pada_value v);
 void pada_cuda_run_node_backward(const cuda_run *r, const cuda_step *step);
-/* Behind the last stage: adds up the weight gradients. */
-void pada_cuda_end_nodes(const cuda_run *r);
+void pada_cuda_run_reduction_forward(const cuda_run *r, const cuda_step *step);
+void pada_cuda_run_reduction_backward(const cuda_run *r, const cuda_step *step);
+void pada_cuda_run_stem(const cuda_run *r, const cuda_step *step); /* either direction */
+/* Adds up the weight gradients of one batch of partial sums. */
+void pada_cuda_add_up(const cuda_run *r, int batch);
 
 #endif

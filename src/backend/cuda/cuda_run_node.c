@@ -64,7 +64,7 @@ static void pack_weights(const cuda_run *r)
         if (v == r->q->n_nodes || r->d->match.nodes[v].fragment < 0) continue;
         const pada_node *node = &r->q->nodes[v];
         jobs.at[jobs.n++] = (cuda_weight_job){node->weight, r->d->match.nodes[v].fragment,
-                                              node->conv.c_in, taps_of(node)};
+                                              node->conv.c_in, node->conv.c_out, taps_of(node)};
     }
 }
 
@@ -81,10 +81,11 @@ void pada_cuda_begin_nodes(const cuda_run *r, int first, int count)
     if (first <= back && back < first + count) {
         if (!r->d->slopes_clean) clear_sums(r, m->n_forward_sums, m->n_sums);
         r->d->slopes_clean = false;
+        r->d->batch = 0;
     }
 }
 
-void pada_cuda_end_nodes(const cuda_run *r)
+void pada_cuda_add_up(const cuda_run *r, int batch)
 {
     cuda_reduce_jobs jobs = {.n = 0};
 
@@ -94,11 +95,19 @@ void pada_cuda_end_nodes(const cuda_run *r)
                           "reduce_weights");
             jobs.n = 0;
         }
-        if (v == r->q->n_nodes || r->d->match.nodes[v].partial < 0) continue;
+        if (v == r->q->n_nodes) break;
+        const cuda_node_match *at = &r->d->match.nodes[v];
         const pada_node *node = &r->q->nodes[v];
+        if (at->partial < 0 || at->batch != batch) continue;
         jobs.at[jobs.n++] = (cuda_reduce_job){
-            (float *)r->d->shares.data + r->d->match.nodes[v].partial, node->weight,
-            node->conv.c_in, taps_of(node), pada_cuda_node_blocks(node->shape, r->q->n_images)};
+            .partial = (float *)r->d->shares.data + at->partial,
+            .weight = node->weight,
+            .c_in = node->conv.c_in,
+            .c_out = node->conv.c_out,
+            .taps = taps_of(node),
+            .blocks = at->blocks,
+            .plain = at->stem,
+        };
     }
 }
 
@@ -118,6 +127,12 @@ static void add_terms(const cuda_run *r, cuda_node_forward_job *job, const pada_
         job->terms[0] = job->terms[k];
         job->terms[k] = first;
     }
+}
+
+static cuda_node_conv conv_of(const cuda_run *r, pada_value z)
+{
+    return (cuda_node_conv){taps_of(&r->q->nodes[z]), fragments_of(r, z, false),
+                            pada_cuda_value(r, z).data, sums_at(r, r->d->match.nodes[z].moments)};
 }
 
 static void finish_moments(const cuda_run *r, pada_value v)
@@ -152,9 +167,7 @@ void pada_cuda_run_node_forward(const cuda_run *r, const cuda_step *step)
         const pada_value z = r->q->instrs[members[k]].v;
         const pada_node *node = &r->q->nodes[z];
         job.relu = node->conv.act == PADA_ACT_RELU;
-        job.convs[job.n_convs++] =
-            (cuda_node_conv){taps_of(node), fragments_of(r, z, false), pada_cuda_value(r, z).data,
-                             sums_at(r, r->d->match.nodes[z].moments)};
+        job.convs[job.n_convs++] = conv_of(r, z);
     }
     cuda_run_note(r, pada_cuda_node_forward(r->d->stream, &job), "node_forward");
     for (int k = 0; k < step->count; k++)
@@ -186,23 +199,44 @@ static void add_norms(const cuda_run *r, cuda_node_backward_job *job, const pada
     }
 }
 
-static void add_back_conv(const cuda_run *r, cuda_node_backward_job *job, const pada_instr *instr)
+/* What a CONV_BWD reads and writes besides the input and its gradient. */
+static cuda_node_back_conv back_conv(const cuda_run *r, const pada_instr *instr)
 {
-    const pada_node *node = &r->q->nodes[instr->v];
     cuda_node_back_conv conv = {
-        .taps = taps_of(node),
+        .taps = taps_of(&r->q->nodes[instr->v]),
         .dy = pada_cuda_grad(r, instr->dy).data,
-        .weight = fragments_of(r, instr->v, true),
         .partial = (float *)r->d->shares.data + r->d->match.nodes[instr->v].partial,
     };
 
+    if (r->d->match.nodes[instr->v].fragment >= 0) conv.weight = fragments_of(r, instr->v, true);
     if (instr->term >= 0) {
         conv.z = pada_cuda_value(r, instr->v).data;
         conv.slopes = slopes_of(r, instr->term);
     }
+    return conv;
+}
+
+static void add_back_conv(const cuda_run *r, cuda_node_backward_job *job, const pada_instr *instr)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+
     job->relu = node->conv.act == PADA_ACT_RELU;
     job->y = pada_cuda_value(r, node->x).data;
-    job->convs[job->n_convs++] = conv;
+    job->convs[job->n_convs++] = back_conv(r, instr);
+}
+
+/* The gradient of a sum that read step->v through this term. */
+static cuda_node_flow flow_of(const cuda_run *r, const pada_instr *instr)
+{
+    const pada_term *term = &r->q->terms[instr->term];
+    cuda_node_flow flow = {.pool = term->kind == PADA_TERM_AVGPOOL,
+                           .dy = pada_cuda_grad(r, instr->v).data};
+
+    if (instr->norms) {
+        flow.z = pada_cuda_value(r, term->x).data;
+        flow.slopes = slopes_of(r, instr->term);
+    }
+    return flow;
 }
 
 static void finish_slopes(const cuda_run *r, const pada_node *node)
@@ -226,7 +260,7 @@ void pada_cuda_run_node_backward(const cuda_run *r, const cuda_step *step)
 
     if (!step->no_store) job.dy = pada_cuda_grad(r, step->v).data;
     if (step->accumulate)
-        job.flows[job.n_flows++] = (cuda_node_flow){false, pada_cuda_grad(r, step->v).data};
+        job.flows[job.n_flows++] = (cuda_node_flow){.dy = pada_cuda_grad(r, step->v).data};
     for (int k = 0; k < step->count; k++) {
         const pada_instr *instr = &r->q->instrs[members[k]];
         if (instr->code == PADA_CODE_NORM_SUMS)
@@ -234,10 +268,67 @@ void pada_cuda_run_node_backward(const cuda_run *r, const cuda_step *step)
         else if (instr->code == PADA_CODE_CONV_BWD)
             add_back_conv(r, &job, instr);
         else
-            job.flows[job.n_flows++] =
-                (cuda_node_flow){r->q->terms[instr->term].kind == PADA_TERM_AVGPOOL,
-                                 pada_cuda_grad(r, instr->v).data};
+            job.flows[job.n_flows++] = flow_of(r, instr);
     }
     cuda_run_note(r, pada_cuda_node_backward(r->d->stream, &job), "node_backward");
     if (job.n_norms > 0) finish_slopes(r, node);
+}
+
+/* ---- between stages ---- */
+
+void pada_cuda_run_reduction_forward(const cuda_run *r, const cuda_step *step)
+{
+    const int *members = r->d->match.members + step->first;
+    const pada_value strided = r->q->instrs[members[0]].v, pooled = r->q->instrs[members[1]].v;
+    const pada_value point = r->q->instrs[members[2]].v, y = r->q->nodes[strided].x;
+    const cuda_reduction_forward_job job = {.shape = r->q->nodes[y].shape,
+                                            .n_images = r->q->n_images,
+                                            .y = pada_cuda_value(r, y).data,
+                                            .strided = conv_of(r, strided),
+                                            .pooled = pada_cuda_value(r, pooled).data,
+                                            .point = conv_of(r, point)};
+
+    cuda_run_note(r, pada_cuda_reduction_forward(r->d->stream, &job), "reduction_forward");
+    finish_moments(r, strided);
+    finish_moments(r, point);
+}
+
+void pada_cuda_run_reduction_backward(const cuda_run *r, const cuda_step *step)
+{
+    const int *members = r->d->match.members + step->first;
+    const pada_instr *conv = &r->q->instrs[members[0]];
+    const pada_value x = r->q->nodes[conv->v].x;
+    cuda_reduction_backward_job job = {.shape = r->q->nodes[x].shape,
+                                       .n_images = r->q->n_images,
+                                       .conv = back_conv(r, conv),
+                                       .x = pada_cuda_value(r, x).data,
+                                       .dx = pada_cuda_grad(r, x).data};
+
+    if (job.conv.taps == 1) job.shape = r->q->nodes[r->q->terms[r->q->nodes[x].first_term].x].shape;
+    if (step->count > 1) job.pooled = pada_cuda_grad(r, r->q->instrs[members[1]].v).data;
+    cuda_run_note(r, pada_cuda_reduction_backward(r->d->stream, &job), "reduction_backward");
+}
+
+/* ---- the stem ---- */
+
+void pada_cuda_run_stem(const cuda_run *r, const cuda_step *step)
+{
+    const pada_instr *instr = &r->q->instrs[r->d->match.members[step->first]];
+    const pada_node *node = &r->q->nodes[instr->v];
+    cuda_stem_job job = {.n_images = r->q->n_images,
+                         .x = pada_cuda_value(r, node->x).data,
+                         .weight = (const float *)r->b->params + node->weight,
+                         .z = pada_cuda_value(r, instr->v).data};
+
+    if (step->kind == CUDA_STEP_STEM_FORWARD) {
+        job.sums = sums_at(r, r->d->match.nodes[instr->v].moments);
+        cuda_run_note(r, pada_cuda_stem_forward(r->d->stream, &job), "stem_forward");
+        finish_moments(r, instr->v);
+        return;
+    }
+    const cuda_node_back_conv conv = back_conv(r, instr);
+    job.dy = conv.dy;
+    job.slopes = conv.slopes;
+    job.partial = conv.partial;
+    cuda_run_note(r, pada_cuda_stem_backward(r->d->stream, &job), "stem_backward");
 }

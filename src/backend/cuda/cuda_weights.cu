@@ -3,23 +3,37 @@
  *
  * Weights are float32 [out, in, kh, kw]. Node kernels read bfloat16 fragments of the matrix B of an mma,
  * [tile of 8 channels out][tap][16 channels in][lane] uint2, and write accumulators,
- * [16x16 channels][tap][8 channels in][lane] float4. With less than 64 channels two tiles share 16 channels
+ * [16x16 channels][tap][8 channels in][lane] float4. With less than 64 channels out two tiles share 16 channels
  * such that a lane has four of them side by side: 4q..4q+1 in the first, 4q+2..4q+3 in the second. */
 #include "backend/cuda/cuda_mma.cuh"
 
-/* Where weight (out, in, tap) is among the fragments, in elements. */
-static __device__ inline int fragment_of(int channels, int taps, int out, int in, int tap)
+/* What lane holds column n of B in a tile: the channel. */
+static __device__ inline int channel_of(int channels, int tile, int n)
 {
-    const int depth = channels / 16, k = in % 16;
-    int tile = out / 8, n = out % 8;
-
-    if (channels < 64) {
-        tile = out / 16 * 2 + out % 4 / 2;
-        n = out % 16 / 4 * 2 + out % 2;
-    }
-    const int lane = n * 4 + k % 8 / 2;
-    return ((((tile * taps + tap) * depth + in / 16) * 32 + lane) * 2 + k / 8) * 2 + k % 2;
+    if (channels >= 64) return tile * 8 + n;
+    return tile / 2 * 16 + n / 2 * 4 + tile % 2 * 2 + n % 2;
 }
+
+/* Four weights of one lane, for `out` columns and `in` rows of B; transposed: of the transposed convolution. */
+static __device__ inline uint2 fragment(const float *weight, const cuda_weight_job &j, int i,
+                                        bool transposed)
+{
+    const int n_out = transposed ? j.c_in : j.c_out, depth = (transposed ? j.c_out : j.c_in) / 16;
+    const int lane = i % 32, k = i / 32 % depth * 16 + lane % 4 * 2;
+    const int tap = i / 32 / depth % j.taps, tile = i / 32 / depth / j.taps;
+    const int n = channel_of(n_out, tile, lane / 4);
+    float w[4];
+
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+        const int row = k + e / 2 * 8 + e % 2;
+        w[e] = transposed ? weight[(row * j.c_in + n) * j.taps + j.taps - 1 - tap]
+                          : weight[(n * j.c_in + row) * j.taps + tap];
+    }
+    return make_uint2(cuda_pair(w[0], w[1]), cuda_pair(w[2], w[3]));
+}
+
+enum { PACK_BLOCKS = 24 /* per convolution */ };
 
 /* blockIdx.y is the convolution. */
 __global__ static void pack_kernel(const float *params,
@@ -27,30 +41,21 @@ __global__ static void pack_kernel(const float *params,
 {
     cuda_begin();
     const cuda_weight_job &j = jobs.at[blockIdx.y];
-    const int n = j.channels * j.channels * j.taps;
-    uint16_t *to = (uint16_t *)(fragments + j.to), *transposed = to + n;
+    const int n = j.c_in * j.c_out * j.taps / 4;
+    uint2 *to = (uint2 *)(fragments + j.to);
 
-    CUDA_FOR(i, n)
+    CUDA_FOR(i, 2 * n)
     {
-        const int tap = (int)i % j.taps, in = (int)i / j.taps % j.channels;
-        const int out = (int)i / j.taps / j.channels;
-        const uint16_t w = cuda_narrow(params[j.weight + i]);
-        to[fragment_of(j.channels, j.taps, out, in, tap)] = w;
-        transposed[fragment_of(j.channels, j.taps, in, out, j.taps - 1 - tap)] = w;
+        to[i] = fragment(params + j.weight, j, (int)(i < n ? i : i - n), i >= n);
     }
 }
 
 cudaError_t pada_cuda_pack_weights(cudaStream_t stream, const float *params,
                                    const cuda_weight_jobs *jobs, void *fragments)
 {
-    int most = 0;
+    const dim3 grid(PACK_BLOCKS, (unsigned)jobs->n);
 
-    for (int k = 0; k < jobs->n; k++)
-        if (jobs->at[k].channels * jobs->at[k].channels * jobs->at[k].taps > most)
-            most = jobs->at[k].channels * jobs->at[k].channels * jobs->at[k].taps;
-    const dim3 grid(cuda_blocks(most), (unsigned)jobs->n);
-    cuda_launch(pack_kernel, grid, CUDA_BLOCK, 0, stream, params, *jobs, (char *)fragments);
-    return cudaPeekAtLastError();
+    return cuda_launch(pack_kernel, grid, CUDA_BLOCK, 0, stream, params, *jobs, (char *)fragments);
 }
 
 enum { REDUCE_LANES = 32, REDUCE_PARTS = CUDA_BLOCK / REDUCE_LANES };
@@ -62,7 +67,7 @@ __global__ static void reduce_kernel(const __grid_constant__ cuda_reduce_jobs jo
     cuda_begin();
     __shared__ float4 parts[REDUCE_PARTS][REDUCE_LANES];
     const cuda_reduce_job &j = jobs.at[blockIdx.y];
-    const int n = j.channels * j.channels * j.taps / 4;
+    const int n = j.c_in * j.c_out * j.taps / 4;
     const int lane = (int)threadIdx.x % REDUCE_LANES, part = (int)threadIdx.x / REDUCE_LANES;
     const int i = (int)blockIdx.x * REDUCE_LANES + lane;
     const int share = (j.blocks + REDUCE_PARTS - 1) / REDUCE_PARTS;
@@ -85,11 +90,16 @@ __global__ static void reduce_kernel(const __grid_constant__ cuda_reduce_jobs jo
         const float4 v = parts[k][lane];
         s.x += v.x, s.y += v.y, s.z += v.z, s.w += v.w;
     }
-    const int side = j.channels / 16, l = i % 32, half = i / 32 % 2;
+    float *to = grads + j.weight;
+    if (j.plain) {
+        to[4 * i] += s.x, to[4 * i + 1] += s.y, to[4 * i + 2] += s.z, to[4 * i + 3] += s.w;
+        return;
+    }
+    const int side = j.c_in / 16, l = i % 32, half = i / 32 % 2;
     const int tap = i / 64 % j.taps, pair = i / 64 / j.taps;
     const int out = pair / side * 16 + l / 4, in = pair % side * 16 + half * 8 + l % 4 * 2;
-    float *to = grads + j.weight + (out * j.channels + in) * j.taps + tap;
-    const int below = 8 * j.channels * j.taps; /* eight channels further */
+    const int below = 8 * j.c_in * j.taps; /* eight channels further */
+    to += (out * j.c_in + in) * j.taps + tap;
     to[0] += s.x;
     to[j.taps] += s.y;
     to[below] += s.z;
@@ -102,8 +112,8 @@ cudaError_t pada_cuda_reduce_weights(cudaStream_t stream, const cuda_reduce_jobs
     int most = 0;
 
     for (int k = 0; k < jobs->n; k++)
-        if (jobs->at[k].channels * jobs->at[k].channels * jobs->at[k].taps > most)
-            most = jobs->at[k].channels * jobs->at[k].channels * jobs->at[k].taps;
+        if (jobs->at[k].c_in * jobs->at[k].c_out * jobs->at[k].taps > most)
+            most = jobs->at[k].c_in * jobs->at[k].c_out * jobs->at[k].taps;
     const dim3 grid((unsigned)((most / 4 + REDUCE_LANES - 1) / REDUCE_LANES), (unsigned)jobs->n);
     cuda_launch(reduce_kernel, grid, CUDA_BLOCK, 0, stream, *jobs, grads);
     return cudaPeekAtLastError();

@@ -1,0 +1,29 @@
+/* bench_images.h - random images for timing: a data set in memory, and one batch of it. */
+#ifndef PADA_CLI_BENCH_IMAGES_H
+#define PADA_CLI_BENCH_IMAGES_H
+
+#include "data/dataset.h"
+#include "engine/engine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct pada_bench_images {
+    pada_dataset data; /* first: its functions get a pointer to it */
+    uint8_t *bytes;    /* [n, 3, h, w] */
+    int32_t *labels;
+    pada_pick *picks; /* every image once, cut and flipped at random */
+    float *images;    /* the same batch as numbers; only for engines that do not hold the data */
+    pada_batch batch;
+} pada_bench_images;
+
+/* n images of the size and classes of the engine's space. As in training, a device gets them once and
+ * every batch as picks. Start from zeros; deinit also after a failure, and after the engine. */
+pada_status pada_bench_images_init(pada_bench_images *b, pada_engine *engine, int n, uint64_t seed);
+void pada_bench_images_deinit(pada_bench_images *b);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
