@@ -140,6 +140,7 @@ void pada_engine_destroy(pada_engine *e)
         for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
             e->backend->release(e->device, buffers[i]);
         pada__log_free(e);
+        pada__tally_free(e);
     }
     pada_plan_destroy(e->plan);
     pada_graph_destroy(e->graph);
@@ -272,7 +273,8 @@ pada_status pada_engine_forward(pada_engine *e, const pada_path *path, const pad
         .labels = batch->labels,
         .weights = batch->weights,
         .grad_scale = batch->grad_scale != 0 ? batch->grad_scale : 1,
-        .results = mode == PADA_TRAIN ? pada__log_results(e, batch->n) : e->results,
+        .results =
+            mode == PADA_TRAIN ? pada__log_results(e, batch->n) : pada__tally_results(e, batch->n),
     };
     e->last_mode = mode;
     e->last_n = batch->n;
@@ -356,47 +358,4 @@ double pada_engine_grad_norm(pada_engine *e, int site, int choice)
 pada_status pada_engine_finish(pada_engine *e)
 {
     return pada_backend_finish(e->backend, e->device);
-}
-
-/* ---- results ---- */
-
-void pada_engine_losses(const pada_engine *e, double *losses)
-{
-    e->backend->read(e->device, e->bindings.results.loss, (pada_range){0, e->last_n}, losses);
-}
-
-void pada_engine_norms(const pada_engine *e, double *norms)
-{
-    e->backend->read(e->device, e->bindings.results.norm, (pada_range){0, e->last_n}, norms);
-}
-
-pada_status pada_engine_results(const pada_engine *e, pada_results_view *view)
-{
-    const pada_range all = {0, e->last_n};
-    int32_t *ranks = (int32_t *)e->staging;
-    double sum = 0;
-
-    *view = (pada_results_view){.n = e->last_n};
-    pada_engine_losses(e, e->staging);
-    for (int i = 0; i < e->last_n; i++)
-        sum += e->staging[i];
-    e->backend->read_i32(e->device, e->bindings.results.rank, all, ranks);
-    PADA_TRY(pada_backend_finish(e->backend, e->device));
-    for (int i = 0; i < e->last_n; i++) {
-        view->top1 += ranks[i] < 1;
-        view->top5 += ranks[i] < 5;
-    }
-    view->loss = sum / e->last_n;
-    if (!isfinite(view->loss)) return PADA_FAIL(PADA_ENUMERIC, "loss is %g", view->loss);
-    return PADA_OK;
-}
-
-void pada_engine_logits(const pada_engine *e, double *logits)
-{
-    const pada_program *program = pada_plan_program(e->plan);
-    const pada_node *loss = &program->nodes[program->n_nodes - 1];
-    const pada_place *place = &program->node_plans[loss->x].value;
-
-    e->backend->unpack(e->device, (const char *)e->work + place->offset, e->last_n, loss->shape,
-                       logits);
 }

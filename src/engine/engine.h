@@ -100,6 +100,11 @@ void pada_engine_losses(const pada_engine *e, double *losses); /* [n] */
 void pada_engine_norms(const pada_engine *e, double *norms);   /* [n] ||p - onehot|| */
 void pada_engine_logits(const pada_engine *e, double *logits); /* [n, classes] */
 
+/* The sums over several passes of mode PADA_EVAL: between begin, which makes room for so many images (more are an
+ * assert), and end, which is where the host waits. */
+pada_status pada_engine_tally_begin(pada_engine *e, int n_images);
+pada_status pada_engine_tally_end(pada_engine *e, pada_results_view *view);
+
 /* Copies one parameter, or its gradient, out of the engine: `count` doubles. */
 void pada_engine_read_weight(const pada_engine *e, int param, double *to);
 void pada_engine_read_grad(const pada_engine *e, int param, double *to);

@@ -45,6 +45,14 @@ typedef struct engine_variance {
     int64_t *range_counts; /* room for n_groups: of the active ones, in order */
 } engine_variance;
 
+/* Results of evaluations, one behind the other; NULL until tally_begin. */
+typedef struct engine_tally {
+    pada_results results; /* [cap] */
+    double *losses;       /* [cap] scratch */
+    int cap, n;
+    bool open; /* between begin and end */
+} engine_tally;
+
 struct pada_engine {
     pada_space space;
     const pada_backend *backend;
@@ -77,6 +85,7 @@ struct pada_engine {
     engine_log log;
     engine_passes passes;
     engine_variance variance;
+    engine_tally tally;
 };
 
 /* engine_log.c: where the next training pass of n images leaves its results, and the next step its
@@ -89,6 +98,10 @@ void pada__log_step(pada_engine *e, const pada_step_stats *stats);
 /* Brings everything here. A failure of the device, or a gradient that was not finite, is reported. */
 pada_status pada__log_fetch(pada_engine *e);
 void pada__log_free(pada_engine *e);
+
+/* engine_results.c: where the next evaluation of n images leaves its results. */
+pada_results pada__tally_results(pada_engine *e, int n);
+void pada__tally_free(pada_engine *e);
 
 /* engine_passes.c: the part of the log that engine_log.c leaves to it. */
 pada_status pada__passes_begin(pada_engine *e, int n_passes);

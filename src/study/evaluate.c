@@ -99,39 +99,36 @@ static pada_batch make_batch(pada_evaluator *ev, const pada_engine *e, int first
     return (pada_batch){.n = n, .picks = ev->picks, .split = (int)ev->split, .labels = ev->labels};
 }
 
-/* Runs one batch of images first .. first + n - 1 and adds it up; `loss` stays a sum. */
-static pada_status run_batch(pada_evaluator *ev, pada_engine *e, const pada_path *path, int first,
-                             int n, pada_evaluation *sums)
+/* Runs all batches; logits: or NULL. */
+static pada_status run_batches(pada_evaluator *ev, pada_engine *e, const pada_path *path,
+                               float *logits)
 {
-    const pada_batch batch = make_batch(ev, e, first, n);
-    pada_results_view view;
-
-    PADA_TRY(pada_engine_forward(e, path, &batch, PADA_EVAL));
-    PADA_TRY(pada_engine_results(e, &view));
-    sums->top1 += view.top1;
-    sums->top5 += view.top5;
-    sums->loss += view.loss * n;
+    for (int first = 0; first < ev->n_images; first += ev->batch_size) {
+        const int left = ev->n_images - first;
+        const int n = left < ev->batch_size ? left : ev->batch_size;
+        const pada_batch batch = make_batch(ev, e, first, n);
+        PADA_TRY(pada_engine_forward(e, path, &batch, PADA_EVAL));
+        if (!logits) continue;
+        pada_engine_logits(e, ev->logits);
+        for (int64_t k = 0; k < (int64_t)n * ev->data->n_classes; k++)
+            *logits++ = (float)ev->logits[k];
+    }
     return PADA_OK;
 }
 
 pada_status pada_evaluator_run(pada_evaluator *ev, pada_engine *e, const pada_path *path,
                                float *logits, pada_evaluation *out)
 {
-    pada_evaluation sums = {.n_images = ev->n_images};
+    pada_results_view view;
 
     *out = (pada_evaluation){0};
     PADA_TRY(pada_engine_check_data(e, ev->data));
     PADA_TRY(pada_engine_hold(e, ev->data, ev->split));
-    for (int first = 0; first < ev->n_images; first += ev->batch_size) {
-        const int left = ev->n_images - first;
-        const int n = left < ev->batch_size ? left : ev->batch_size;
-        PADA_TRY(run_batch(ev, e, path, first, n, &sums));
-        if (!logits) continue;
-        pada_engine_logits(e, ev->logits);
-        for (int64_t k = 0; k < (int64_t)n * ev->data->n_classes; k++)
-            *logits++ = (float)ev->logits[k];
-    }
-    sums.loss /= ev->n_images;
-    *out = sums;
+    PADA_TRY(pada_engine_tally_begin(e, ev->n_images));
+    const pada_status ran = run_batches(ev, e, path, logits);
+    const pada_status read = pada_engine_tally_end(e, &view);
+    PADA_TRY(ran != PADA_OK ? ran : read);
+    *out = (pada_evaluation){
+        .n_images = view.n, .top1 = view.top1, .top5 = view.top5, .loss = view.loss};
     return PADA_OK;
 }

@@ -51,33 +51,15 @@ UNIFORM_PATHS = [(op,) * 6 for op in (3, 2, 1, 4, 0)]
 
 # ---- what is alive in a path ----
 
-def live_edges(path):
-    """Which edges of a cell carry something from its input to its output."""
-    edges = nb201_torch.EDGES
-    reached, used = {0}, {3}
-    for k, (to, source) in enumerate(edges):
-        if path[k] != 0 and source in reached:
-            reached.add(to)
-    for k, (to, source) in reversed(list(enumerate(edges))):
-        if path[k] != 0 and to in used:
-            used.add(source)
-    return [path[k] != 0 and source in reached and to in used for k, (to, source) in enumerate(edges)]
-
-
 def is_live(name, path):
     """Whether a parameter or module of this name takes part in the network of a path."""
-    live = live_edges(path)
+    live = nb201_torch.live_edges(path)
     match = re.match(r"cells\.\d+\.edges\.(\d)<-(\d)\.(\d)\.", name)
     if match:
         to, source, op = map(int, match.groups())
         k = nb201_torch.EDGES.index((to, source))
         return live[k] and path[k] == op
     return any(live) or name == "classifier.bias"
-
-
-def without_dead_edges(path):
-    """The same function with `none` on every dead edge."""
-    return tuple(op if live else 0 for op, live in zip(path, live_edges(path)))
 
 
 def is_bias_before_norm(name):
@@ -336,7 +318,7 @@ def compare_seed(args, sizes, seed, paths, backends, folder):
     rows = []
     for path in paths:
         row = Row(seed, path, *run_torch(wide, images.double(), labels, path))
-        narrow = without_dead_edges(path) if args.prune else path
+        narrow = nb201_torch.without_dead_edges(path) if args.prune else path
         row.add_torch("nchw", *run_torch(plain, images, labels, narrow))
         row.add_torch("cl", *run_torch(last, images.to(memory_format=torch.channels_last), labels, narrow))
         for backend, results in runs.items():

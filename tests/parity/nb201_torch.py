@@ -99,6 +99,23 @@ class Supernet(nn.Module):
         return self.classifier(self.lastact(x).mean((2, 3)))
 
 
+def live_edges(path):
+    """Which edges of a cell carry something from its input to its output."""
+    reached, used = {0}, {3}
+    for k, (to, source) in enumerate(EDGES):
+        if path[k] != 0 and source in reached:
+            reached.add(to)
+    for k, (to, source) in reversed(list(enumerate(EDGES))):
+        if path[k] != 0 and to in used:
+            used.add(source)
+    return [path[k] != 0 and source in reached and to in used for k, (to, source) in enumerate(EDGES)]
+
+
+def without_dead_edges(path):
+    """The same function with `none` on every dead edge."""
+    return tuple(op if live else 0 for op, live in zip(path, live_edges(path)))
+
+
 def random_paths(n, seed=0):
     """The n paths every benchmark uses: six randrange(5) each."""
     import random

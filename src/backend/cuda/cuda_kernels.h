@@ -284,7 +284,7 @@ typedef struct cuda_weight_job {
     int c_in, c_out, taps;
 } cuda_weight_job;
 
-#define CUDA_MAX_WEIGHTS 120 /* of one launch */
+#define CUDA_MAX_WEIGHTS 80 /* of one launch, whose arguments may have 4 KB */
 typedef struct cuda_weight_jobs {
     cuda_weight_job at[CUDA_MAX_WEIGHTS];
     int n;
@@ -299,6 +299,7 @@ typedef struct cuda_reduce_job {
     int64_t weight;
     int c_in, c_out, taps, blocks;
     bool plain;
+    int first_block; /* of the launch; set by it */
 } cuda_reduce_job;
 
 typedef struct cuda_reduce_jobs {

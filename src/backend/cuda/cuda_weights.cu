@@ -58,39 +58,17 @@ cudaError_t pada_cuda_pack_weights(cudaStream_t stream, const float *params,
     return cuda_launch(pack_kernel, grid, CUDA_BLOCK, 0, stream, params, *jobs, (char *)fragments);
 }
 
-enum { REDUCE_LANES = 32, REDUCE_PARTS = CUDA_BLOCK / REDUCE_LANES };
+enum { REDUCE_LANES = 8, REDUCE_PARTS = CUDA_BLOCK / REDUCE_LANES, REDUCE_GROUPS = 8 };
 
-/* 32 float4 of a convolution per block: eight parts of the partial sums are added up apart, each in order,
- * and then in order. blockIdx.y is the convolution. */
-__global__ static void reduce_kernel(const __grid_constant__ cuda_reduce_jobs jobs, float *grads)
+static __device__ inline float4 add4(float4 a, float4 b)
 {
-    cuda_begin();
-    __shared__ float4 parts[REDUCE_PARTS][REDUCE_LANES];
-    const cuda_reduce_job &j = jobs.at[blockIdx.y];
-    const int n = j.c_in * j.c_out * j.taps / 4;
-    const int lane = (int)threadIdx.x % REDUCE_LANES, part = (int)threadIdx.x / REDUCE_LANES;
-    const int i = (int)blockIdx.x * REDUCE_LANES + lane;
-    const int share = (j.blocks + REDUCE_PARTS - 1) / REDUCE_PARTS;
-    const int end = min((part + 1) * share, j.blocks);
-    float4 s = make_float4(0, 0, 0, 0);
+    return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+}
 
-    if ((int)blockIdx.x * REDUCE_LANES >= n) return;
-    if (i < n) {
-        const float4 *from = (const float4 *)j.partial + i;
-#pragma unroll 8
-        for (int k = part * share; k < end; k++) {
-            const float4 v = from[(size_t)k * n];
-            s.x += v.x, s.y += v.y, s.z += v.z, s.w += v.w;
-        }
-    }
-    parts[part][lane] = s;
-    __syncthreads();
-    if (part != 0 || i >= n) return;
-    for (int k = 1; k < REDUCE_PARTS; k++) {
-        const float4 v = parts[k][lane];
-        s.x += v.x, s.y += v.y, s.z += v.z, s.w += v.w;
-    }
+static __device__ inline void store_sum(const cuda_reduce_job &j, float *grads, int i, float4 s)
+{
     float *to = grads + j.weight;
+
     if (j.plain) {
         to[4 * i] += s.x, to[4 * i + 1] += s.y, to[4 * i + 2] += s.z, to[4 * i + 3] += s.w;
         return;
@@ -106,17 +84,58 @@ __global__ static void reduce_kernel(const __grid_constant__ cuda_reduce_jobs jo
     to[below + j.taps] += s.w;
 }
 
+/* Eight float4 of a convolution per block. The partial sums are divided among 32 threads each, whose sums are
+ * added up by fours and then in order: always the same order. */
+__global__ static void reduce_kernel(const __grid_constant__ cuda_reduce_jobs jobs, float *grads)
+{
+    cuda_begin();
+    __shared__ float4 parts[REDUCE_PARTS][REDUCE_LANES];
+    int low = 0, high = jobs.n - 1;
+    while (low < high) { /* the last job that begins at this block or before it */
+        const int middle = (low + high + 1) / 2;
+        if (jobs.at[middle].first_block <= (int)blockIdx.x)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    const cuda_reduce_job &j = jobs.at[low];
+    const int n = j.c_in * j.c_out * j.taps / 4;
+    const int lane = (int)threadIdx.x % REDUCE_LANES, part = (int)threadIdx.x / REDUCE_LANES;
+    const int i = ((int)blockIdx.x - j.first_block) * REDUCE_LANES + lane;
+    float4 s = make_float4(0, 0, 0, 0);
+
+    if (i < n) {
+        const float4 *from = (const float4 *)j.partial + i;
+#pragma unroll 8
+        for (int k = part; k < j.blocks; k += REDUCE_PARTS)
+            s = add4(s, from[(size_t)k * n]);
+    }
+    parts[part][lane] = s;
+    __syncthreads();
+    if (part < REDUCE_GROUPS) {
+        for (int k = part + REDUCE_GROUPS; k < REDUCE_PARTS; k += REDUCE_GROUPS)
+            s = add4(s, parts[k][lane]);
+        parts[part][lane] = s;
+    }
+    __syncthreads();
+    if (part != 0 || i >= n) return;
+    for (int k = 1; k < REDUCE_GROUPS; k++)
+        s = add4(s, parts[k][lane]);
+    store_sum(j, grads, i, s);
+}
+
 cudaError_t pada_cuda_reduce_weights(cudaStream_t stream, const cuda_reduce_jobs *jobs,
                                      float *grads)
 {
-    int most = 0;
+    cuda_reduce_jobs placed = *jobs;
+    int blocks = 0;
 
-    for (int k = 0; k < jobs->n; k++)
-        if (jobs->at[k].c_in * jobs->at[k].c_out * jobs->at[k].taps > most)
-            most = jobs->at[k].c_in * jobs->at[k].c_out * jobs->at[k].taps;
-    const dim3 grid((unsigned)((most / 4 + REDUCE_LANES - 1) / REDUCE_LANES), (unsigned)jobs->n);
-    cuda_launch(reduce_kernel, grid, CUDA_BLOCK, 0, stream, *jobs, grads);
-    return cudaPeekAtLastError();
+    for (int k = 0; k < placed.n; k++) {
+        const int n = placed.at[k].c_in * placed.at[k].c_out * placed.at[k].taps / 4;
+        placed.at[k].first_block = blocks;
+        blocks += (n + REDUCE_LANES - 1) / REDUCE_LANES;
+    }
+    return cuda_launch(reduce_kernel, (unsigned)blocks, CUDA_BLOCK, 0, stream, placed, grads);
 }
 
 /* ---- sums for the general kernels ---- */

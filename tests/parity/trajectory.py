@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Whole trainings of pada against PyTorch: SPOS with the same weights, images, cuts and paths on both sides.
+
+pada trains as it always does; draws_dump writes what it draws, and PyTorch makes the same steps: per-image crops and
+flips, clipping at 5, SGD in dense mode (gradients that were once there become zero, not absent), cosine per epoch.
+Rounding makes the two drift apart, step by step; the mean loss of an epoch should not care.
+
+In float64 unless told otherwise. In float32 PyTorch computes something else where an edge reads zeros only: batch norm
+of a constant is rounding noise times 316 there, and zero in pada and in float64; --prune avoids that. One line per
+epoch:
+
+  epoch, loss of PyTorch, of pada, difference
+
+Exit status: 0 no epoch differs by more than --limit, 1 one does, 77 no PyTorch here (PADA_TORCH_PYTHON names the
+Python that has it).
+"""
+import argparse
+import csv
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+try:
+    import numpy as np
+    import torch
+    import torch.nn.functional as F
+    from safetensors.torch import load_file
+
+    import nb201_torch
+except ImportError as error:
+    python = os.environ.pop("PADA_TORCH_PYTHON", None)
+    if python:
+        os.execvp(python, [python] + sys.argv)
+    print(f"skipped: {error}; PADA_TORCH_PYTHON can name a Python with torch, numpy and safetensors")
+    sys.exit(77)
+
+
+class Images:
+    """The training images on the device, and batches cut from them."""
+
+    def __init__(self, folder, about, device, kind):
+        size = about["size"]
+        read = lambda name, kind: np.fromfile(os.path.join(folder, name), kind)
+        images = torch.from_numpy(read("images.u8", np.uint8).reshape(-1, 3, size, size))
+        self.padded = F.pad(images, [about["pad"]] * 4).to(device)  # black before it is normalised
+        self.labels = torch.from_numpy(read("labels.i32", np.int32)).long().to(device)
+        self.mean = torch.tensor(about["mean"], device=device, dtype=kind).view(1, 3, 1, 1)
+        self.deviation = torch.tensor(about["deviation"], device=device, dtype=kind).view(1, 3, 1, 1)
+        self.size, self.device = size, device
+        assert not about["flip_first"]
+
+    def batch(self, draws):
+        index, row, column, flip = (torch.from_numpy(draws[:, k].copy()).long().to(self.device) for k in range(4))
+        at = torch.arange(self.size, device=self.device)
+        rows = row.view(-1, 1) + at
+        columns = column.view(-1, 1) + torch.where(flip.view(-1, 1) == 1, self.size - 1 - at, at)
+        x = self.padded[index.view(-1, 1, 1), :, rows.unsqueeze(2), columns.unsqueeze(1)].permute(0, 3, 1, 2)
+        return (x.to(self.mean.dtype) / 255 - self.mean) / self.deviation, self.labels[index]
+
+
+def run(command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--pada", default=os.environ.get("PADA_BINARY", "build/release/pada"))
+    parser.add_argument("--dump", required=True, help="the program draws_dump")
+    parser.add_argument("--data", default="builtin")
+    parser.add_argument("--backends", default="cpu")
+    parser.add_argument("--channels", type=int, default=16)
+    parser.add_argument("--cells", type=int, default=5)
+    parser.add_argument("--epochs", type=int, default=10, help="to run")
+    parser.add_argument("--schedule", type=int, default=0, help="epochs that learning rates are for; 0: --epochs")
+    parser.add_argument("--batch-size", type=int, default=256)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--float32", action="store_true", help="PyTorch in float32")
+    parser.add_argument("--prune", action="store_true", help="leave dead edges out in PyTorch, too")
+    parser.add_argument("--limit", type=float, default=0.02)
+    args = parser.parse_args()
+    schedule = args.schedule or args.epochs
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    kind = torch.float32 if args.float32 else torch.float64
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.benchmark = True
+
+    with tempfile.TemporaryDirectory() as folder:
+        about = json.loads(run([args.dump, "--data", args.data, "--seed", str(args.seed), "--epochs", str(args.epochs),
+                                "--batch-size", str(args.batch_size), "--out", folder]))
+        sizes = ["--channels", str(args.channels), "--cells", str(args.cells)]
+        weights = os.path.join(folder, "w.safetensors")
+        run([args.pada, "init", *sizes, "--classes", str(about["classes"]), "--image-size", str(about["size"]),
+             "--seed", str(args.seed), "--out", weights])
+        pada = {}
+        for backend in args.backends.split(","):
+            out = os.path.join(folder, backend)
+            command = [args.pada, "train", "--method", "spos", "--data", args.data, "--backend", backend, *sizes, "--epochs",
+                       str(schedule), "--batch-size", str(args.batch_size), "--seed", str(args.seed), "--validate", "0",
+                       "--quiet", "--out", out]
+            start = time.perf_counter()
+            if schedule == args.epochs:
+                run(command)
+            else:  # stop it when the epochs that are compared are there
+                process = subprocess.Popen(command)
+                while process.poll() is None and len(read_losses(out)) < args.epochs:
+                    time.sleep(0.2)
+                process.terminate()
+                process.wait()
+            pada[backend] = read_losses(out)[:args.epochs]
+            print(f"{backend}: {time.perf_counter() - start:.0f} s", flush=True)
+
+        images = Images(folder, about, device, kind)
+        steps = np.fromfile(os.path.join(folder, "steps.i32"), np.int32).reshape(-1, 7)
+        draws = np.fromfile(os.path.join(folder, "draws.i32"), np.int32).reshape(-1, 4)
+        net = nb201_torch.Supernet(args.channels, args.cells, about["classes"]).to(device)
+        net.load_state_dict(load_file(weights))
+        net.to(kind)
+        optimiser = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9, weight_decay=2.5e-4)
+        per_epoch, worst, first = len(steps) // args.epochs, 0.0, 0
+        print("epoch  PyTorch  " + "  ".join(f"{b:>8}  apart  " for b in pada))
+        for epoch in range(args.epochs):
+            optimiser.param_groups[0]["lr"] = 0.025 * (1 + math.cos(math.pi * epoch / schedule))
+            total, start = torch.zeros((), device=device), first
+            for step in steps[epoch * per_epoch:(epoch + 1) * per_epoch]:
+                count = int(step[6])
+                x, y = images.batch(draws[first:first + count])
+                first += count
+                optimiser.zero_grad(set_to_none=False)
+                path = [int(op) for op in step[:6]]
+                loss = F.cross_entropy(net(x, nb201_torch.without_dead_edges(path) if args.prune else path), y)
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(net.parameters(), 5.0)
+                optimiser.step()
+                total += loss.detach() * count
+            theirs = total.item() / (first - start)
+            apart = {b: losses[epoch] - theirs for b, losses in pada.items()}
+            worst = max(worst, *(abs(x) for x in apart.values()))
+            print(f"{epoch + 1:5d}  {theirs:7.4f}  " + "  ".join(f"{pada[b][epoch]:8.4f} {x:+8.4f}" for b, x in apart.items()),
+                  flush=True)
+    return worst > args.limit
+
+
+def read_losses(run_folder):
+    try:
+        with open(os.path.join(run_folder, "metrics.csv"), encoding="utf-8", newline="") as file:
+            return [float(row["loss"]) for row in csv.DictReader(file)]
+    except FileNotFoundError:
+        return []
+
+
+if __name__ == "__main__":
+    sys.exit(main())
