@@ -20,7 +20,7 @@ typedef enum pada_status {
     PADA_EINVAL,       /* wrong usage: a flag, option or argument (exit code 2) */
     PADA_EDATA,        /* a file or data set holds something it must not (65) */
     PADA_ENOENT,       /* an input is missing (66) */
-    PADA_EDEVICE,      /* the device or backend is not available (69) */
+    PADA_EDEVICE,      /* a device, backend or optional library is not available (69) */
     PADA_ESTOPPED,     /* stopped by a signal or time limit, checkpoint written (75) */
     PADA_ENOMEM,       /* out of memory (1) */
     PADA_EIO,          /* reading or writing failed (1) */

@@ -1,4 +1,4 @@
-/* cmd_arch.c - `pada arch`: architectures from one dialect into another, and what they cost. */
+/* cmd_arch.c - `pada arch`: architectures from one dialect into another, what they cost, how they look. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/print.h"
 #include "cli/space_args.h"
+#include "report/draw.h"
 #include "study/truth_table.h"
 
 /* Output forms beside the dialects of the space. The index is also an input form. */
@@ -19,6 +20,7 @@ typedef struct arch {
     bool cost, json;
 
     pada_space space;
+    pada_draw draw;    /* of --to; NULL: that is no drawing */
     pada_truth *truth; /* NULL without --truth */
 } arch;
 
@@ -33,7 +35,9 @@ static const pada_opt options_table[] = {
      .type = PADA_OPT_STRING,
      .offset = offsetof(arch, to),
      .meta = "DIALECT",
-     .help = "a dialect; canonical (without dead edges); iso (isomorphism key); index"},
+     .help =
+         "a dialect; canonical (without dead edges); iso (isomorphism key); index; svg, dot, text "
+         "(drawings)"},
     {.name = "truth",
      .type = PADA_OPT_STRING,
      .offset = offsetof(arch, truth_file),
@@ -113,6 +117,14 @@ static pada_status write_index(const arch *a, const pada_path *path, pada_text *
     return out->status;
 }
 
+static pada_status draw(const arch *a, const pada_path *path, pada_text *out)
+{
+    pada_sketch sketch;
+
+    PADA_TRY(pada_sketch_path(&sketch, &a->space, path));
+    return a->draw(&sketch, out);
+}
+
 static pada_status convert(const arch *a, const pada_path *path, const char *to, pada_text *out)
 {
     const pada_space_ops *ops = a->space.ops;
@@ -142,7 +154,8 @@ static pada_status describe(const arch *a, const pada_path *path, pada_text *out
 
     a->space.ops->cost(&a->space, path, &cost);
     if ((st = convert(a, path, own, &name)) != PADA_OK) goto out;
-    if ((st = convert(a, path, a->to ? a->to : own, &converted)) != PADA_OK) goto out;
+    st = a->draw ? draw(a, path, &converted) : convert(a, path, a->to ? a->to : own, &converted);
+    if (st != PADA_OK) goto out;
     if (a->json) {
         json_t *object = json_object();
         pada_json_set(out, object, "arch", json_string(pada_text_str(&name)));
@@ -156,7 +169,7 @@ static pada_status describe(const arch *a, const pada_path *path, pada_text *out
         pada_text_add(out, "%s", pada_text_str(&converted));
         if (a->cost)
             pada_text_add(out, "  macs %" PRId64 "  params %" PRId64, cost.macs, cost.params);
-        pada_text_add(out, "\n");
+        if (!a->draw) pada_text_add(out, "\n"); /* a drawing has its own */
     }
     st = out->status;
 out:
@@ -165,9 +178,21 @@ out:
     return st;
 }
 
+/* A drawing is a document: nothing else may stand in its file. */
+static pada_status check_drawing(const arch *a, int n_words)
+{
+    if (!a->draw || a->json) return PADA_OK;
+    if (a->cost)
+        return PADA_FAIL(PADA_EINVAL, "--cost beside a drawing (--to %s) needs --json", a->to);
+    if (n_words > 1)
+        return PADA_FAIL(PADA_EINVAL, "--to %s draws one architecture at a time, or needs --json",
+                         a->to);
+    return PADA_OK;
+}
+
 static pada_status run(void *self, const pada_options *options)
 {
-    static const char *const to_forms[] = {CANONICAL, ISO, INDEX};
+    static const char *const to_forms[] = {CANONICAL, ISO, INDEX, "svg", "dot", "text"};
     static const char *const from_forms[] = {INDEX};
     const int n = pada_options_n_words(options);
     arch *a = self;
@@ -178,7 +203,9 @@ static pada_status run(void *self, const pada_options *options)
     if (n == 0) return PADA_FAIL(PADA_EINVAL, "no architecture given; see `pada help arch`");
     PADA_TRY(pada_space_from_args(&a->space, &a->space_args));
     PADA_TRY(check_form(a, "--from", a->from, from_forms, 1));
-    PADA_TRY(check_form(a, "--to", a->to, to_forms, 3));
+    PADA_TRY(check_form(a, "--to", a->to, to_forms, (int)(sizeof to_forms / sizeof *to_forms)));
+    a->draw = a->to ? pada_draw_find(a->to) : NULL;
+    PADA_TRY(check_drawing(a, n));
     if (a->truth_file) PADA_TRY(pada_truth_open(&a->truth, &a->space, a->truth_file));
 
     /* Printed only when all of them are right, so that a script never sees half a result. */
@@ -196,11 +223,12 @@ out:
 
 const pada_command pada_command_arch = {
     .name = "arch",
-    .summary = "convert architectures between dialects, and count what they cost",
+    .summary = "convert architectures between dialects, count what they cost, draw them",
     .usage = "pada arch STRING... [options]",
     .examples = "pada arch --from list 3,3,4,1,3,1 --cost\n"
                 "pada arch 1 --truth truth.csv --to nni\n"
-                "pada arch '|none~0|+|none~0|none~1|+|skip_connect~0|none~1|none~2|' --to iso",
+                "pada arch '|none~0|+|none~0|none~1|+|skip_connect~0|none~1|none~2|' --to iso\n"
+                "pada arch --from list 3,3,4,1,3,1 --to svg > cell.svg",
     .state_bytes = sizeof(arch),
     .bind = bind,
     .run = run,

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "graph/graph.h"
+#include "space/sketch.h"
 #include "tensor/params.h"
 
 #ifdef __cplusplus
@@ -77,6 +78,8 @@ typedef struct pada_space_ops {
     /* Appends a text that is the same for isomorphic paths, as the literature of the space defines
      * them; NULL: it does not. */
     void (*iso_key)(const pada_space *space, const pada_path *path, pada_text *out);
+    /* What a drawing of the path shows; NULL: there is none. */
+    void (*sketch)(const pada_space *space, const pada_path *path, pada_sketch *out);
     /* Baselines of a ranking; NULL: none. */
     const pada_space_score *scores;
     const char *const *dialects; /* NULL-terminated; the first one is canonical */

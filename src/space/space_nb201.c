@@ -388,6 +388,26 @@ static void iso_key(const pada_space *space, const pada_path *path, pada_text *o
     pada_text_add(out, "%s", key);
 }
 
+static void sketch(const pada_space *space, const pada_path *path, pada_sketch *out)
+{
+    pada_path live;
+
+    canonical(space, path, &live);
+    *out = (pada_sketch){.n_nodes = PADA_NB201_NODES,
+                         .nodes = {"input", "node 1", "node 2", "output"}};
+    for (int to = 1; to < PADA_NB201_NODES; to++) {
+        for (int from = 0; from < to; from++) {
+            const int edge = pada_nb201_edge(to, from);
+            if (path->choice[edge] == PADA_NB201_NONE) continue;
+            out->arrows[out->n_arrows++] =
+                (pada_sketch_arrow){.from = from,
+                                    .to = to,
+                                    .label = pada_nb201_labels[path->choice[edge]],
+                                    .is_dead = live.choice[edge] == PADA_NB201_NONE};
+        }
+    }
+}
+
 const pada_space_ops pada_space_nb201 = {
     .name = "nb201",
     .summary = "NAS-Bench-201: a cell of 6 edges with 5 operators, 15,625 networks",
@@ -405,6 +425,7 @@ const pada_space_ops pada_space_nb201 = {
     .canonical = canonical,
     .dead = dead,
     .iso_key = iso_key,
+    .sketch = sketch,
     .scores = pada_nb201_scores,
     .dialects = pada_nb201_dialects,
     .parse = pada_nb201_parse,

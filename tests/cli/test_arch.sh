@@ -55,6 +55,53 @@ expect_out '|none~0|+|nor_conv_3x3~0|none~1|+|skip_connect~0|none~1|nor_conv_3x3
 pada arch --from list 1,0,0,2,3,0 --to iso
 expect_out '#+(0)@nor_conv_1x1+(0)@nor_conv_3x3'
 
+# Drawings: what is dead stands in brackets, what computes nothing is not there.
+pada arch --from list 0,3,2,1,4,3 --to text
+expect_rc 0
+expect_no_err
+expect_out 'node 1 = 0
+node 2 = nor_conv_3x3(input) + [nor_conv_1x1(node 1)]
+output = skip_connect(input) + [avg_pool_3x3(node 1)] + nor_conv_3x3(node 2)'
+pada arch --from list 0,3,2,0,0,3 --to dot
+expect_rc 0
+expect_out 'digraph cell {
+  rankdir=LR; bgcolor=transparent;
+  node [shape=box style=rounded fontname=Helvetica fontsize=12];
+  edge [fontname=Helvetica fontsize=10];
+  "input";
+  "node 1";
+  "node 2";
+  "output";
+  "input" -> "node 2" [label="nor_conv_3x3" class="op-nor_conv_3x3"];
+  "node 1" -> "node 2" [label="nor_conv_1x1" class="op-nor_conv_1x1 dead" style=dashed color=gray fontcolor=gray];
+  "node 2" -> "output" [label="nor_conv_3x3" class="op-nor_conv_3x3"];
+}'
+pada arch "$string" "$string" --to text --json --cost
+expect_rc 0
+expect_out_has '"params": 129306, "to": "node 1 = avg_pool_3x3(input)\nnode 2 = '
+pada arch "$string" "$string" --to dot
+expect_usage_error '--to dot draws one architecture at a time'
+pada arch "$string" --to text --cost
+expect_usage_error '--cost beside a drawing (--to text) needs --json'
+pada arch '|<svg onload=x>~0|' --to svg
+expect_usage_error "expected an operator, found '<'"
+pada arch "$string" --to svg
+if [ "$rc" -eq 69 ]; then
+    expect_err 'this pada was built without Graphviz'
+    expect_out ''
+else
+    expect_rc 0
+    expect_no_err
+    expect_out_has '<title>input&#45;&gt;node 1</title>'
+    expect_out_has '>avg_pool_3x3</text>'
+    checks=$((checks + 1))
+    python3 -c 'import sys, xml.etree.ElementTree as tree
+root = tree.parse(sys.argv[1]).getroot()
+kinds = [part.get("class").split()[0] for part in root.iter() if part.get("class")]
+sys.exit(kinds.count("node") != 4 or kinds.count("edge") != 6 or any(part.get("id") for part in root.iter()))' \
+        "$work/out" || complain 'not an SVG of 4 nodes and 6 arrows'
+fi
+
 # Wrong calls say what is wrong and print no result.
 pada arch
 expect_usage_error 'no architecture given'
