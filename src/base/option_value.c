@@ -68,31 +68,12 @@ static pada_status parse_choice(const char *text, const char *what, const char *
     return PADA_FAIL(PADA_EINVAL, "%s: '%.100s' is not one of %s", what, text, choices);
 }
 
-/* Decodes one UTF-8 sequence; 0 bytes for a wrong one: cut off, longer than needed, a surrogate,
- * too large. */
-static int decode_utf8(const char *text, uint32_t *out)
-{
-    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    const unsigned char *p = (const unsigned char *)text;
-    const int n = p[0] < 0x80 ? 1 : (p[0] & 0xe0) == 0xc0 ? 2 : (p[0] & 0xf0) == 0xe0 ? 3 : 4;
-
-    if (n == 4 && (p[0] & 0xf8) != 0xf0) return 0;
-    uint32_t code = n == 1 ? p[0] : p[0] & (0x7fu >> n);
-    for (int i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80) return 0; /* also at the terminator */
-        code = code << 6 | (p[i] & 0x3fu);
-    }
-    if (code < smallest[n] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return 0;
-    *out = code;
-    return n;
-}
-
 static bool is_utf8(const char *text)
 {
     uint32_t code;
 
     while (*text) {
-        const int n = decode_utf8(text, &code);
+        const int n = pada_utf8_decode(text, &code);
         if (n == 0) return false;
         text += n;
     }
@@ -128,7 +109,7 @@ static void add_quoted(pada_text *out, const char *name, const char *text)
 
     pada_text_add(out, "\"");
     while (*text) {
-        const int n = decode_utf8(text, &code);
+        const int n = pada_utf8_decode(text, &code);
         if (n == 0) {
             /* Only a program that wrote to the struct itself gets here; flags and files are
              * checked. */

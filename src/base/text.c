@@ -255,3 +255,20 @@ void pada_text_deinit(pada_text *text)
     pada_free(text->data);
     *text = (pada_text){0};
 }
+
+int pada_utf8_decode(const char *text, uint32_t *out)
+{
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *p = (const unsigned char *)text;
+    const int n = p[0] < 0x80 ? 1 : (p[0] & 0xe0) == 0xc0 ? 2 : (p[0] & 0xf0) == 0xe0 ? 3 : 4;
+
+    if (n == 4 && (p[0] & 0xf8) != 0xf0) return 0;
+    uint32_t code = n == 1 ? p[0] : p[0] & (0x7fu >> n);
+    for (int i = 1; i < n; i++) {
+        if ((p[i] & 0xc0) != 0x80) return 0; /* also at the terminator */
+        code = code << 6 | (p[i] & 0x3fu);
+    }
+    if (code < smallest[n] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return 0;
+    *out = code;
+    return n;
+}

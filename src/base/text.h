@@ -26,6 +26,10 @@ pada_status pada_parse_bool(const char *text, const char *what,
  * none is near enough to be a likely mistyping. */
 const char *pada_nearest(const char *text, const char *const *candidates, int n);
 
+/* Decodes one UTF-8 sequence and returns its bytes; 0 for a wrong one: cut off, longer than needed, a
+ * surrogate, too large. */
+int pada_utf8_decode(const char *text, uint32_t *code);
+
 /* A growing, always terminated string. Zero-initialise; a failed append sticks in `status` and
  * later appends do nothing, so a writer checks once at the end. */
 typedef struct pada_text {
