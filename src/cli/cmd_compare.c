@@ -189,31 +189,9 @@ static void add_runs(const compare *c, pada_text *out)
     }
 }
 
-/* What is known about a difference: who is better, and whether the interval leaves zero out. */
-typedef struct verdict {
-    double difference;
-    pada_difference sampled;
-    bool is_clear;     /* at 95 % */
-    int better, worse; /* contestants */
-} verdict;
-
-static verdict judge(const compare *c, int i, pada_metric metric)
-{
-    const pada_metrics *metrics = c->board.metrics;
-    verdict v = {.difference = metrics[i].value[metric] - metrics[0].value[metric]};
-    const bool is_more = v.difference > 0;
-    const bool is_better = is_more != pada_metric_table[metric].less_is_better;
-
-    pada_bootstrap_difference(c->board.bootstrap, i, 0, metric, &v.sampled);
-    v.is_clear = v.sampled.interval.low > 0 || v.sampled.interval.high < 0;
-    v.better = is_better ? i : 0;
-    v.worse = is_better ? 0 : i;
-    return v;
-}
-
 static void add_sentence(const compare *c, int i, pada_text *out)
 {
-    const verdict v = judge(c, i, PADA_METRIC_TAU_B);
+    const pada_verdict v = pada_scoreboard_judge(&c->board, i, 0, PADA_METRIC_TAU_B);
     const char *better = c->names[v.better], *worse = c->names[v.worse];
 
     if (isnan(v.difference))
@@ -237,7 +215,7 @@ static void add_differences(const compare *c, int i, pada_text *out)
     pada_text_add(out, "%-14s %12s   %-24s %8s\n", "metric", "difference", "95 % interval", "p");
     for (int m = 0; m < PADA_N_METRICS; m++) {
         const pada_metric_info *info = &pada_metric_table[m];
-        const verdict v = judge(c, i, (pada_metric)m);
+        const pada_verdict v = pada_scoreboard_judge(&c->board, i, 0, (pada_metric)m);
 
         pada_text_add(out, "%-14s ", info->label);
         pada_add_number(out, v.difference, info->decimals, 12);
@@ -288,7 +266,7 @@ static void add_difference_json(const compare *c, int i, pada_text *out)
     pada_json_set(out, object, "against", json_string(c->names[0]));
     pada_json_set(out, object, "n", json_integer(c->join.n));
     for (int m = 0; m < PADA_N_METRICS; m++) {
-        const verdict v = judge(c, i, (pada_metric)m);
+        const pada_verdict v = pada_scoreboard_judge(&c->board, i, 0, (pada_metric)m);
         const double values[] = {v.difference, v.sampled.interval.low, v.sampled.interval.high,
                                  v.sampled.p};
         for (int k = 0; k < 4; k++) {
@@ -296,7 +274,7 @@ static void add_difference_json(const compare *c, int i, pada_text *out)
             pada_json_set_number(out, object, key, values[k]);
         }
     }
-    const verdict v = judge(c, i, PADA_METRIC_TAU_B);
+    const pada_verdict v = pada_scoreboard_judge(&c->board, i, 0, PADA_METRIC_TAU_B);
     pada_json_set(out, object, "better",
                   v.is_clear ? json_string(c->names[v.better]) : json_null());
     pada_json_line(out, object);

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "cli/run_args.h"
 #include "cli/stop_signal.h"
 #include "cli/truth_args.h"
+#include "study/best_first.h"
 #include "study/path_list.h"
 #include "study/ranking.h"
 #include "study/score_join.h"
@@ -183,50 +183,24 @@ static void print_strangers(const rank *r, const pada_score_join *join)
                 join->n, n_scores, r->score_file, r->truth_args.file, n_truths);
 }
 
-typedef struct scored {
-    double score;
-    int place; /* in the list of networks */
-} scored;
-
-static int compare_best_first(const void *a, const void *b)
-{
-    const scored *x = a, *y = b;
-
-    if (x->score != y->score) return x->score > y->score ? -1 : 1;
-    return (x->place > y->place) - (x->place < y->place);
-}
-
-static int rank_of(const double *truths, int n, double truth)
-{
-    int higher = 0;
-
-    for (int i = 0; i < n; i++)
-        higher += truths[i] > truth;
-    return higher + 1;
-}
-
 /* Appends the best networks. join NULL: those of the table of scores, nothing being known about
  * their truth. */
 static pada_status add_best(const rank *r, const pada_score_join *join, const double *scores, int n,
                             pada_text *out)
 {
     const pada_space_ops *ops = r->space.ops;
-    void *mem;
     pada_status st = PADA_OK;
+    int *order;
 
-    PADA_TRY(pada_calloc(&mem, (size_t)n, sizeof(scored)));
-    scored *order = mem;
-    for (int i = 0; i < n; i++)
-        order[i] = (scored){scores[i], i};
-    qsort(order, (size_t)n, sizeof *order, compare_best_first);
+    PADA_TRY(pada_best_first(&order, scores, n));
     pada_text_add(out, "%5s %12s%s   %s\n", "place", "score", join ? "      truth    rank" : "",
                   "architecture");
     for (int i = 0; i < n && i < N_BEST && st == PADA_OK; i++) {
-        const int k = order[i].place;
-        pada_text_add(out, "%5d %12.6g", i + 1, order[i].score);
+        const int k = order[i];
+        pada_text_add(out, "%5d %12.6g", i + 1, scores[k]);
         if (join)
             pada_text_add(out, " %10.4f %7d", join->truths[k],
-                          rank_of(join->truths, n, join->truths[k]));
+                          pada_rank_of(join->truths, n, join->truths[k]));
         pada_text_add(out, "   ");
         st = ops->format(&r->space,
                          join ? pada_truth_path(r->truth.table, join->rows[k])
@@ -234,7 +208,7 @@ static pada_status add_best(const rank *r, const pada_score_join *join, const do
                          NULL, out);
         pada_text_add(out, "\n");
     }
-    pada_free(mem);
+    pada_free(order);
     return st == PADA_OK ? out->status : st;
 }
 

@@ -51,3 +51,17 @@ void pada_scoreboard_deinit(pada_scoreboard *board)
     pada_bootstrap_destroy(board->bootstrap);
     *board = (pada_scoreboard){0};
 }
+
+pada_verdict pada_scoreboard_judge(const pada_scoreboard *board, int set, int other,
+                                   pada_metric metric)
+{
+    pada_verdict v = {.difference =
+                          board->metrics[set].value[metric] - board->metrics[other].value[metric]};
+    const bool is_better = (v.difference > 0) != pada_metric_table[metric].less_is_better;
+
+    pada_bootstrap_difference(board->bootstrap, set, other, metric, &v.sampled);
+    v.is_clear = v.sampled.interval.low > 0 || v.sampled.interval.high < 0;
+    v.better = is_better ? set : other;
+    v.worse = is_better ? other : set;
+    return v;
+}

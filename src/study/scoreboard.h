@@ -30,6 +30,17 @@ typedef struct pada_scoreboard {
 pada_status pada_scoreboard_init(pada_scoreboard *board, const pada_scoreboard_desc *desc);
 void pada_scoreboard_deinit(pada_scoreboard *board);
 
+/* What is known about metric(set) - metric(other). */
+typedef struct pada_verdict {
+    double difference; /* NaN: not defined for one of them */
+    pada_difference sampled;
+    bool is_clear;     /* the 95 % interval leaves zero out */
+    int better, worse; /* sets; without meaning where there is no difference */
+} pada_verdict;
+
+pada_verdict pada_scoreboard_judge(const pada_scoreboard *board, int set, int other,
+                                   pada_metric metric);
+
 #ifdef __cplusplus
 }
 #endif
