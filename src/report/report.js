@@ -1,0 +1,151 @@
+/* report.js - makes the charts of a page from the numbers in #data (report_charts.c), with Chart.js. */
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  // Okabe and Ito's colours, which people with any colour vision tell apart; the dark ones are lighter.
+  const palettes = {
+    light: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"],
+    dark: ["#56b4e9", "#e69f00", "#2fc79b", "#e39ac4", "#f0e442", "#ff8c4a", "#ffffff"],
+  };
+  const dashes = [[], [6, 4], [2, 3], [10, 3, 2, 3]];
+  const shapes = ["circle", "triangle", "rect", "rectRot", "cross", "star", "crossRot"];
+
+  const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const color = i => { const p = palettes[dark.matches ? "dark" : "light"]; return p[i % p.length]; };
+  const number = x => Number(x).toLocaleString("en", { maximumSignificantDigits: 5 });
+  const points = list => list.map(([x, y]) => ({ x, y: y === null ? NaN : y }));
+
+  const axis = (title, more) => ({
+    type: "linear",
+    title: { display: true, text: title, color: style("--text") },
+    ticks: { color: style("--faint"), maxRotation: 0, autoSkipPadding: 12 },
+    grid: { color: style("--line") },
+    ...more,
+  });
+  const epochs = title => axis(title, { ticks: { color: style("--faint"), precision: 0, maxRotation: 0 } });
+
+  const curve = (s, more) => ({
+    label: s.name, data: points(s.points), borderColor: color(s.color), backgroundColor: color(s.color),
+    borderWidth: 2, pointRadius: s.points.length > 1 ? 0 : 3, pointHitRadius: 8, ...more,
+  });
+
+  // Chart.js writes every power of ten of a log scale with six digits.
+  const logarithmic = {
+    type: "logarithmic",
+    ticks: {
+      color: style("--faint"),
+      callback: x => /^[125]e/.test(x.toExponential()) ? x.toExponential(0) : null,
+    },
+  };
+
+  const line = chart => ({
+    type: "line",
+    data: { datasets: chart.series.map((s, i) => curve(s, { order: -i, borderDash: dashes[s.dash % dashes.length] })) },
+    options: {
+      interaction: { mode: "index", intersect: false },
+      plugins: { legend: { labels: { boxHeight: 0, boxWidth: 36 } } }, // a line with its dashes
+      scales: { x: epochs(chart.x), y: axis(chart.y, chart.log ? logarithmic : {}) },
+    },
+  });
+
+  const stack = chart => ({
+    type: "line",
+    data: {
+      datasets: chart.series.map((s, i) =>
+        curve(s, { fill: i === 0 ? "origin" : "-1", backgroundColor: color(s.color) + "99", borderWidth: 1 })),
+    },
+    options: {
+      interaction: { mode: "index", intersect: false },
+      scales: { x: epochs(chart.x), y: axis(chart.y, { stacked: true, min: 0, max: 1 }) },
+    },
+  });
+
+  // One point per network; the enlarged one has those whose truth is at least chart.top.
+  const scatter = chart => {
+    const dots = data.truths
+      .map((truth, i) => ({ x: data.scores[chart.set][i], y: truth, network: i }))
+      .filter(dot => chart.top === null || dot.y >= chart.top);
+    return {
+      type: "scatter",
+      data: {
+        datasets: [{
+          label: `${dots.length} networks`, data: dots, backgroundColor: color(chart.color) + "88",
+          borderColor: color(chart.color), borderWidth: chart.top === null ? 0 : 1,
+          pointRadius: chart.top === null ? (dots.length > 2000 ? 1.5 : 3) : 4, pointHoverRadius: 7,
+        }],
+      },
+      options: {
+        interaction: { mode: "nearest", intersect: false },
+        scales: { x: axis(chart.x), y: axis(chart.y) },
+        plugins: {
+          tooltip: {
+            callbacks: {
+              title: items => items.slice(0, 1).flatMap(item => data.archs[item.raw.network].split("+")),
+              label: item => [`score ${number(item.raw.x)}`, `truth ${number(item.raw.y)}`],
+            },
+          },
+        },
+      },
+    };
+  };
+
+  // A bar from the low to the high end of an interval, and a point at the value.
+  const interval = chart => {
+    const place = (i, k) => k + (i - (chart.series.length - 1) / 2) * 0.15;
+    const bars = chart.series.map((s, i) => ({
+      label: s.name, interval: true, showLine: true, spanGaps: false, pointRadius: 0, pointHitRadius: 0, borderWidth: 5,
+      borderColor: color(s.color) + "77", backgroundColor: color(s.color) + "77",
+      data: s.values.flatMap(([, low, high], k) =>
+        low === null ? [] : [low, high, NaN].map(y => ({ x: place(i, k), y }))),
+    }));
+    const dots = chart.series.map((s, i) => ({
+      label: s.name, pointRadius: 5, pointHoverRadius: 7, pointStyle: shapes[i % shapes.length],
+      borderColor: color(s.color), backgroundColor: color(s.color),
+      data: s.values.flatMap(([value, low, high], k) => value === null ? [] : [{ x: place(i, k), y: value, low, high, k }]),
+    }));
+    return {
+      type: "scatter",
+      data: { datasets: [...dots, ...bars] },
+      options: {
+        interaction: { mode: "nearest", intersect: false },
+        scales: {
+          x: axis("networks, by their true accuracy", {
+            min: -0.5, max: chart.labels.length - 0.5, afterBuildTicks: scale => {
+              scale.ticks = chart.labels.map((_, value) => ({ value }));
+            },
+            ticks: { color: style("--faint"), callback: value => chart.labels[value], autoSkip: false, maxRotation: 0 },
+          }),
+          y: axis(chart.y),
+        },
+        plugins: {
+          legend: { labels: { filter: (item, all) => !all.datasets[item.datasetIndex].interval } },
+          tooltip: {
+            filter: item => !item.dataset.interval,
+            callbacks: {
+              label: ({ raw, dataset }) => [`${dataset.label}, ${chart.labels[raw.k]}`, `tau-b ${number(raw.y)}`]
+                .concat(raw.low === null ? [] : [`95 % interval ${number(raw.low)} to ${number(raw.high)}`]),
+            },
+          },
+        },
+      },
+    };
+  };
+
+  const kinds = { line, stack, scatter, interval };
+
+  const draw = () => {
+    Chart.defaults.animation = false;
+    Chart.defaults.maintainAspectRatio = false;
+    Chart.defaults.color = style("--text");
+    Chart.defaults.font.family = "system-ui, sans-serif";
+    Chart.defaults.plugins.legend.labels.boxWidth = 24;
+    for (const chart of data.charts) {
+      const canvas = document.getElementById(chart.id);
+      Chart.getChart(canvas)?.destroy();
+      new Chart(canvas, kinds[chart.kind](chart));
+    }
+  };
+  draw();
+  dark.addEventListener("change", draw);
+})();
