@@ -6,6 +6,15 @@
 #include <graphviz/gvc.h>
 #include <string.h>
 
+#ifdef __SANITIZE_ADDRESS__
+/* What these libraries keep until the program ends is no leak of ours. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libfontconfig\nleak:libgvc\n";
+}
+#endif
+
 bool pada_draw_has_svg(void)
 {
     return true;
