@@ -11,6 +11,7 @@
 #include "cli/space_args.h"
 #include "cli/stop_signal.h"
 #include "cli/train_args.h"
+#include "report/train_events.h"
 #include "train/run_config.h"
 #include "train/trainer.h"
 
@@ -21,7 +22,7 @@ typedef struct train {
     pada_recipe recipe;
     pada_train_args train_args;
     int64_t checkpoint_steps;
-    bool json;
+    bool events, json;
 
     const pada_strategy_ops *strategy; /* of `method`, known before the options are bound */
     void *settings;                    /* of the strategy */
@@ -29,6 +30,7 @@ typedef struct train {
     pada_space space;
     pada_engine *engine;
     pada_run_lock lock;
+    pada_train_events tensorboard;
 } train;
 
 static const pada_opt options_table[] = {
@@ -58,6 +60,12 @@ static const pada_opt options_table[] = {
      .max = 1e12,
      .meta = "N",
      .help = "a checkpoint also every N steps; 0: not",
+     .session = true},
+    {.name = "events",
+     .type = PADA_OPT_BOOL,
+     .offset = offsetof(train, events),
+     .default_value = "true",
+     .help = "write an event file for TensorBoard into the run folder",
      .session = true},
     {.name = "json",
      .type = PADA_OPT_BOOL,
@@ -139,14 +147,30 @@ static void print_json(const pada_epoch_metrics *m)
     pada_text_deinit(&text);
 }
 
+static void keep_distributions(void *context, const pada_distributions *drawn_from, int n_images)
+{
+    train *t = context;
+
+    if (t->events) pada_train_events_distributions(&t->tensorboard, drawn_from, n_images);
+}
+
+/* A training goes on without events. */
+static void write_events(train *t, const pada_epoch_metrics *m)
+{
+    if (!t->events || pada_train_events_epoch(&t->tensorboard, t->out, m) == PADA_OK) return;
+    fprintf(stderr, "pada: warning: %s; no more events are written\n", pada_message());
+    t->events = false;
+}
+
 static void print_epoch(void *context, const pada_progress *p, const pada_epoch_metrics *m)
 {
-    const train *t = context;
+    train *t = context;
     const double per_image = p->seconds / (double)p->images;
     const double left =
         (double)(p->n_epochs - p->epoch - 1) * pada_epoch_metrics_get(m, "images") * per_image;
     const double val = pada_epoch_metrics_get(m, "val_top1");
 
+    write_events(t, m);
     if (t->json) print_json(m);
     if (t->train_args.quiet) return;
     fprintf(stderr, "%sepoch %d/%d  loss %.4f  top-1 %.2f %%", isatty(2) ? "\r\033[K" : "",
@@ -196,6 +220,7 @@ static pada_status run_training(train *t, const char *config, const char *env)
         .listener = {.context = t,
                      .step_seconds = 0.1,
                      .step = isatty(2) && !t->train_args.quiet ? print_step : NULL,
+                     .distributions = keep_distributions,
                      .epoch = print_epoch,
                      .message = print_message}});
 }
@@ -227,6 +252,7 @@ static pada_status run(void *self, const pada_options *options)
 out:
     pada_text_deinit(&config);
     pada_text_deinit(&env);
+    pada_train_events_deinit(&t->tensorboard);
     pada_run_lock_release(&t->lock);
     pada_engine_destroy(t->engine);
     pada_dataset_close(t->data);

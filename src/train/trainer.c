@@ -331,6 +331,8 @@ static pada_status measure(trainer *t, const pada_epoch *epoch, pada_epoch_metri
 
     PADA_TRY(pada_engine_log_read(desc->engine, &log));
     desc->strategy->distributions(t->strategy, epoch, &drawn_from);
+    if (desc->listener.distributions)
+        desc->listener.distributions(desc->listener.context, &drawn_from, t->env.n_images);
     *metrics = (pada_epoch_metrics){0};
     pada_epoch_metrics_add(metrics, epoch->index, "epoch");
     pada_epoch_metrics_add(metrics, (double)(epoch->first_step + t->n_steps), "steps");

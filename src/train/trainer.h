@@ -33,6 +33,8 @@ typedef struct pada_train_listener {
     /* between two calls of `step`, each of which waits for the device; 0: after every step */
     double step_seconds;
     void (*step)(void *context, const pada_progress *progress);
+    /* at the end of an epoch, before the strategy learns from it: what it drew from */
+    void (*distributions)(void *context, const pada_distributions *drawn_from, int n_images);
     void (*epoch)(void *context, const pada_progress *progress, const pada_epoch_metrics *metrics);
     void (*message)(void *context, const char *text); /* one line, without newline */
 } pada_train_listener;
