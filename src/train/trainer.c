@@ -27,9 +27,10 @@ typedef struct trainer {
     int n_passes;                               /* per step, at most */
     int64_t position[2];                        /* the next step: epoch, step of the epoch */
     double started, epoch_started, saved, told; /* clock */
-    int64_t images;  /* in the epochs of this process that have ended, less what was loaded */
-    double loss_sum; /* of the first n_summed draws of the epoch */
-    int n_summed;
+    int64_t images;     /* in the epochs of this process that have ended, less what was loaded */
+    int64_t first_step; /* of this process */
+    double loss_sum;    /* of the first n_summed draws of the epoch */
+    int n_summed, n_right;
     char warned[sizeof((pada_epoch_metrics *)NULL)->warnings]; /* words told so far */
 } trainer;
 
@@ -222,6 +223,7 @@ static pada_status resume(trainer *t)
                  t->position[0] + 1, t->position[1] + 1);
         tell(t, text);
     }
+    t->first_step = steps_done(t);
     pada_state_destroy(state);
     pada_text_deinit(&notes);
     if (st == PADA_OK) st = pada_epoch_metrics_rewind(t->desc->run, (int)t->position[0]);
@@ -236,14 +238,22 @@ static void report_progress(trainer *t, pada_progress *out)
 
     (void)pada_engine_log_read(t->desc->engine,
                                &log); /* a failure stands in the log for the next reader */
-    for (; t->n_summed < log.n_images; t->n_summed++)
+    for (; t->n_summed < log.n_images; t->n_summed++) {
         t->loss_sum += log.losses[t->n_summed];
+        t->n_right += log.ranks[t->n_summed] < 1;
+    }
+    const double seconds = pada_clock_seconds() - t->started;
+    const int64_t n_done = steps_done(t) - t->first_step,
+                  n_left = t->env.n_epochs * (int64_t)t->n_steps - steps_done(t);
     *out = (pada_progress){.epoch = (int)t->position[0],
                            .n_epochs = t->env.n_epochs,
                            .step = (int)t->position[1],
                            .n_steps = t->n_steps,
                            .loss = t->n_summed > 0 ? t->loss_sum / t->n_summed : NAN,
-                           .seconds = pada_clock_seconds() - t->started,
+                           .top1 = t->n_summed > 0 ? 100.0 * t->n_right / t->n_summed : NAN,
+                           .seconds = seconds,
+                           .seconds_left =
+                               n_done > 0 ? seconds / (double)n_done * (double)n_left : NAN,
                            .images = t->images + log.n_images};
 }
 
@@ -377,7 +387,7 @@ static pada_status finish_epoch(trainer *t, const pada_epoch *epoch)
     t->position[1] = 0;
     t->images = progress.images;
     t->loss_sum = 0;
-    t->n_summed = 0;
+    t->n_summed = t->n_right = 0;
     PADA_TRY(begin_log(t));
     if (desc->recipe->variance) PADA_TRY(pada_engine_variance_begin(desc->engine));
     t->epoch_started = pada_clock_seconds();

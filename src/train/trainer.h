@@ -22,9 +22,10 @@ extern "C" {
 typedef struct pada_progress {
     int epoch, n_epochs;
     int step, n_steps; /* of the epoch; `step` are done */
-    double loss;       /* mean over the epoch so far; NaN before the first step */
+    double loss, top1; /* means over the epoch so far, top1 in percent; NaN before the first step */
     double seconds;    /* in this process */
-    int64_t images;    /* through the network in this process, in all passes */
+    double seconds_left; /* by the steps of this process; NaN before the first */
+    int64_t images;      /* through the network in this process, in all passes */
 } pada_progress;
 
 /* What the caller wants to hear; every function may be NULL. */
