@@ -1,5 +1,5 @@
 #!/bin/sh
-# demo.sh - what `make demo` shows: two supernets trained on built-in images, ranked, and compared with the truth.
+# demo.sh - what `make demo` shows: two supernets trained on built-in images, ranked, compared with the truth, reported.
 #
 #   demo.sh [PADA [FOLDER]]      FOLDER gets runs/spos and runs/pada; the same command goes on where it stopped
 #
@@ -33,11 +33,16 @@ done
 
 show compare "$runs/spos" "$runs/pada" --truth builtin
 
+# The same and more to look at. Exit code 69: this build has no charts.
+show report "$runs/spos" "$runs/pada" --truth builtin --out "$runs/report.html" || [ $? -eq 69 ]
+
 cat <<END
 
 $(($(date +%s) - started)) seconds. The truth is the accuracy of the same networks trained alone (docs/truth.md), the scores are accuracies with
 the weights of one supernet. An interval is about the choice of networks, not about the seed of the training, which
 matters more here: docs/truth.md has the results of three. What to look at:
+  $runs/report.html
+      curves, samplers, rankings and the best cells of both runs, in a browser
   $runs/spos, $runs/pada
       metrics.csv (a row per epoch), ranking.csv (all scores), config.yaml and env.json (what made them)
   $pada truth --builtin

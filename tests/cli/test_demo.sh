@@ -13,6 +13,8 @@ demo
 expect_rc 0
 expect_out_has "$work/runs/pada minus $work/runs/spos"
 expect_out_has 'What to look at:'
+checks=$((checks + 1))
+grep -q '</html>' "$work/runs/report.html" || grep -q 'built without Chart.js' "$work/err" || complain 'no report'
 for run in spos pada; do
     for file in config.yaml env.json metrics.csv ranking.csv; do
         checks=$((checks + 1))
