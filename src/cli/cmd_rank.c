@@ -3,13 +3,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/command.h"
 #include "cli/print.h"
 #include "cli/print_metrics.h"
+#include "cli/progress.h"
 #include "cli/run_args.h"
 #include "cli/stop_signal.h"
 #include "cli/truth_args.h"
@@ -23,7 +23,7 @@
 #define SCORE_COLUMN "score"
 #define SUPERNET     "supernet"
 
-enum { N_BEST = 10, MAX_SETS = 32 };
+enum { N_BEST = 10, MAX_SETS = 32, MILESTONE_SECONDS = 60 };
 
 typedef struct rank {
     pada_run_args run_args;
@@ -31,7 +31,7 @@ typedef struct rank {
     const char *predictions, *networks, *list_file, *dialect, *out;
     double max_seconds;
     uint64_t seed;
-    bool json;
+    bool quiet, json;
 
     const char *run; /* the folder, or NULL */
     pada_supernet net;
@@ -42,8 +42,9 @@ typedef struct rank {
     pada_path_list list;
     pada_truth *scores;
     const volatile sig_atomic_t *stop_signal;
-    double start, last_progress; /* seconds */
+    double start; /* clock */
     bool has_progressed;
+    pada_meter meter;
 } rank;
 
 static const pada_opt options_table[] = {
@@ -86,6 +87,10 @@ static const pada_opt options_table[] = {
      .max = 1e9,
      .meta = "S",
      .help = "stop after S seconds with exit code 75; the same command goes on"},
+    {.name = "quiet",
+     .type = PADA_OPT_BOOL,
+     .offset = offsetof(rank, quiet),
+     .help = "no progress, only messages"},
     {.name = "json",
      .type = PADA_OPT_BOOL,
      .offset = offsetof(rank, json),
@@ -113,26 +118,24 @@ static bool is_time_to_stop(void *user)
     return *r->stop_signal || (is_late && r->has_progressed);
 }
 
-static void print_note(void *user, const char *text)
+static void show_note(void *user, const char *text)
 {
-    (void)user;
-    fprintf(stderr, "pada: %s\n", text);
+    pada_meter_say(&((rank *)user)->meter, text);
 }
 
-/* A line that overwrites itself on a terminal; a line per minute elsewhere. */
-static void print_progress(void *user, const pada_ranking_progress *p)
+static void show_progress(void *user, const pada_ranking_progress *p)
 {
-    const bool is_terminal = isatty(STDERR_FILENO) != 0;
-    const bool is_last = p->n_done == p->n_total;
-    const double now = pada_clock_seconds();
     rank *r = user;
+    const bool is_last = p->n_done == p->n_total;
 
     r->has_progressed = true;
-    if (now - r->last_progress < (is_terminal ? 0.2 : 60) && !(is_terminal && is_last)) return;
-    r->last_progress = now;
-    fprintf(stderr, "%s%d of %d evaluations, %.0f s, about %.0f s left%s", is_terminal ? "\r" : "",
-            p->n_done, p->n_total, p->seconds, p->seconds_left,
-            is_terminal && !is_last ? "   " : "\n");
+    pada_meter_show_count(&r->meter,
+                          pada_meter_has_passed(&r->meter, MILESTONE_SECONDS) ||
+                              (is_last && r->meter.mode == PADA_METER_LIVE),
+                          &(pada_meter_count){.what = "evaluations",
+                                              .n_done = p->n_done,
+                                              .n_total = p->n_total,
+                                              .seconds_left = p->seconds_left});
 }
 
 static pada_status choose_networks(rank *r)
@@ -161,11 +164,12 @@ static pada_status evaluate(rank *r)
                                     .out = r->score_file,
                                     .user = r,
                                     .stop = is_time_to_stop,
-                                    .progress = print_progress,
-                                    .note = print_note};
+                                    .progress = show_progress,
+                                    .note = show_note};
 
-    r->last_progress = pada_clock_seconds();
+    pada_meter_init(&r->meter, r->quiet, r->json);
     const pada_status st = pada_ranking_run(&desc);
+    pada_meter_end(&r->meter);
     pada_stop_signal_end(); /* nobody asks for requests any more */
     return st;
 }

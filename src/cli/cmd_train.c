@@ -2,11 +2,11 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "cli/command.h"
 #include "cli/print.h"
+#include "cli/progress.h"
 #include "cli/run_env.h"
 #include "cli/space_args.h"
 #include "cli/stop_signal.h"
@@ -31,6 +31,7 @@ typedef struct train {
     pada_engine *engine;
     pada_run_lock lock;
     pada_train_events tensorboard;
+    pada_meter meter;
 } train;
 
 static const pada_opt options_table[] = {
@@ -122,11 +123,15 @@ static pada_status bind(void *self, pada_options *options)
 
 /* ---- what the user sees ---- */
 
-static void print_step(void *context, const pada_progress *p)
+static void show_step(void *context, const pada_progress *p)
 {
-    (void)context;
-    fprintf(stderr, "\repoch %d/%d  step %d/%d  loss %.4f  %.0f images/s ", p->epoch + 1,
-            p->n_epochs, p->step, p->n_steps, p->loss, (double)p->images / p->seconds);
+    train *t = context;
+    char left[PADA_DURATION];
+
+    pada_meter_show(&t->meter, false,
+                    "epoch %d/%d  step %d/%d  loss %.4f  top-1 %.2f %%  %.0f images/s  %s left",
+                    p->epoch + 1, p->n_epochs, p->step, p->n_steps, p->loss, p->top1,
+                    (double)p->images / p->seconds, pada_duration(p->seconds_left, left));
 }
 
 static void print_json(const pada_epoch_metrics *m)
@@ -158,33 +163,34 @@ static void keep_distributions(void *context, const pada_distributions *drawn_fr
 static void write_events(train *t, const pada_epoch_metrics *m)
 {
     if (!t->events || pada_train_events_epoch(&t->tensorboard, t->out, m) == PADA_OK) return;
-    fprintf(stderr, "pada: warning: %s; no more events are written\n", pada_message());
+    pada_text text = {0};
+    pada_text_add(&text, "warning: %s; no more events are written", pada_message());
+    pada_meter_say(&t->meter, pada_text_str(&text));
+    pada_text_deinit(&text);
     t->events = false;
 }
 
-static void print_epoch(void *context, const pada_progress *p, const pada_epoch_metrics *m)
+static void show_epoch(void *context, const pada_progress *p, const pada_epoch_metrics *m)
 {
-    train *t = context;
-    const double per_image = p->seconds / (double)p->images;
-    const double left =
-        (double)(p->n_epochs - p->epoch - 1) * pada_epoch_metrics_get(m, "images") * per_image;
     const double val = pada_epoch_metrics_get(m, "val_top1");
+    train *t = context;
+    char val_text[40] = "", left[PADA_DURATION];
 
     write_events(t, m);
     if (t->json) print_json(m);
-    if (t->train_args.quiet) return;
-    fprintf(stderr, "%sepoch %d/%d  loss %.4f  top-1 %.2f %%", isatty(2) ? "\r\033[K" : "",
-            p->epoch + 1, p->n_epochs, pada_epoch_metrics_get(m, "loss"),
-            pada_epoch_metrics_get(m, "top1"));
-    if (isfinite(val)) fprintf(stderr, "  val %.2f %%", val);
-    fprintf(stderr, "  lr %.4g  %.0f images/s  %.0f s left\n", pada_epoch_metrics_get(m, "lr"),
-            1 / per_image, left);
+    if (isfinite(val)) snprintf(val_text, sizeof val_text, "  val %.2f %%", val);
+    pada_meter_show(&t->meter, true,
+                    "epoch %d/%d  loss %.4f  top-1 %.2f %%%s  lr %.4g  %.0f images/s  %s left",
+                    p->epoch + 1, p->n_epochs, pada_epoch_metrics_get(m, "loss"),
+                    pada_epoch_metrics_get(m, "top1"), val_text, pada_epoch_metrics_get(m, "lr"),
+                    (double)p->images / p->seconds, pada_duration(p->seconds_left, left));
 }
 
-static void print_message(void *context, const char *text)
+static void show_message(void *context, const char *text)
 {
-    (void)context;
-    fprintf(stderr, "pada: %s\n", text);
+    train *t = context;
+
+    pada_meter_say(&t->meter, text);
 }
 
 /* ---- running ---- */
@@ -204,25 +210,25 @@ static pada_status open_all(train *t)
 
 static pada_status run_training(train *t, const char *config, const char *env)
 {
-    return pada_train(&(pada_train_desc){
-        .engine = t->engine,
-        .data = t->data,
-        .recipe = &t->recipe,
-        .strategy = t->strategy,
-        .settings = t->settings,
-        .run = t->out,
-        .config = config,
-        .env = env,
-        .checkpoint_seconds = t->train_args.checkpoint_seconds,
-        .checkpoint_steps = t->checkpoint_steps,
-        .max_seconds = t->train_args.max_seconds,
-        .stop = pada_stop_signal(),
-        .listener = {.context = t,
-                     .step_seconds = 0.1,
-                     .step = isatty(2) && !t->train_args.quiet ? print_step : NULL,
-                     .distributions = keep_distributions,
-                     .epoch = print_epoch,
-                     .message = print_message}});
+    return pada_train(
+        &(pada_train_desc){.engine = t->engine,
+                           .data = t->data,
+                           .recipe = &t->recipe,
+                           .strategy = t->strategy,
+                           .settings = t->settings,
+                           .run = t->out,
+                           .config = config,
+                           .env = env,
+                           .checkpoint_seconds = t->train_args.checkpoint_seconds,
+                           .checkpoint_steps = t->checkpoint_steps,
+                           .max_seconds = t->train_args.max_seconds,
+                           .stop = pada_stop_signal(),
+                           .listener = {.context = t,
+                                        .step_seconds = 0.1,
+                                        .step = t->meter.mode == PADA_METER_LIVE ? show_step : NULL,
+                                        .distributions = keep_distributions,
+                                        .epoch = show_epoch,
+                                        .message = show_message}});
 }
 
 static pada_status run(void *self, const pada_options *options)
@@ -231,6 +237,7 @@ static pada_status run(void *self, const pada_options *options)
     pada_text config = {0}, env = {0};
     pada_status st;
 
+    pada_meter_init(&t->meter, t->train_args.quiet, t->json);
     if (pada_options_n_words(options) > 0) {
         st = PADA_FAIL(PADA_EINVAL, "unexpected word '%s'; see `pada help train`",
                        pada_options_word(options, 0));
@@ -245,7 +252,9 @@ static pada_status run(void *self, const pada_options *options)
     if ((st = config.status) != PADA_OK) goto out;
     if ((st = pada_run_env(t->engine, t->data, &env)) != PADA_OK) goto out;
     if ((st = pada_run_lock_take(&t->lock, t->out)) != PADA_OK) goto out;
-    if ((st = run_training(t, pada_text_str(&config), pada_text_str(&env))) != PADA_OK) goto out;
+    st = run_training(t, pada_text_str(&config), pada_text_str(&env));
+    pada_meter_end(&t->meter);
+    if (st != PADA_OK) goto out;
     if (!t->json)
         printf("%s: %s, %" PRId64 " epochs, weights %016" PRIx64 "\n", t->out, t->strategy->name,
                t->recipe.epochs, pada_engine_weights_hash(t->engine));

@@ -4,11 +4,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "cli/command.h"
 #include "cli/print.h"
+#include "cli/progress.h"
 #include "cli/run_env.h"
 #include "cli/space_args.h"
 #include "cli/stop_signal.h"
@@ -38,6 +38,7 @@ typedef struct truth {
     pada_engine *engine;
     pada_run_lock lock;
     char column[PADA_TRUTH_NAME];
+    pada_meter meter;
     pada_truth *table; /* the result */
 } truth;
 
@@ -184,29 +185,31 @@ out:
 
 /* ---- training ---- */
 
-static void print_progress(void *user, const pada_standalone_progress *p)
+static void show_progress(void *user, const pada_standalone_progress *p)
 {
-    const bool is_terminal = isatty(STDERR_FILENO) != 0;
-    const bool is_last = p->n_done == p->n_total;
-    const truth *t = user;
+    truth *t = user;
+    char detail[64];
 
-    if (t->train_args.quiet) return;
-    fprintf(stderr, "%s%d of %d trainings, seed %" PRIu64 ", top-1 %.2f %%, about %.0f s left%s",
-            is_terminal ? "\r\033[K" : "", p->n_done, p->n_total, p->seed, p->top1, p->seconds_left,
-            is_terminal && !is_last ? "" : "\n");
+    snprintf(detail, sizeof detail, "seed %" PRIu64 ", top-1 %.2f %%", p->seed, p->top1);
+    pada_meter_show_count(&t->meter, true,
+                          &(pada_meter_count){.what = "trainings",
+                                              .n_done = p->n_done,
+                                              .n_total = p->n_total,
+                                              .seconds_left = p->seconds_left,
+                                              .detail = detail});
 }
 
-static void print_note(void *user, const char *text)
+static void show_note(void *user, const char *text)
 {
-    const truth *t = user;
+    truth *t = user;
 
-    if (!t->train_args.quiet || strncmp(text, "going on", 8) != 0)
-        fprintf(stderr, "pada: %s\n", text);
+    if (!t->train_args.quiet || strncmp(text, "going on", 8) != 0) pada_meter_say(&t->meter, text);
 }
 
 static pada_status train_networks(truth *t)
 {
-    return pada_standalone_run(
+    pada_meter_init(&t->meter, t->train_args.quiet, t->json);
+    const pada_status st = pada_standalone_run(
         &(pada_standalone_desc){.engine = t->engine,
                                 .data = t->data,
                                 .evaluator = t->evaluator,
@@ -220,8 +223,10 @@ static pada_status train_networks(truth *t)
                                 .max_seconds = t->train_args.max_seconds,
                                 .stop = pada_stop_signal(),
                                 .user = t,
-                                .progress = print_progress,
-                                .note = print_note});
+                                .progress = show_progress,
+                                .note = show_note});
+    pada_meter_end(&t->meter);
+    return st;
 }
 
 /* ---- the result ---- */
