@@ -8,7 +8,8 @@
     light: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"],
     dark: ["#56b4e9", "#e69f00", "#2fc79b", "#e39ac4", "#f0e442", "#ff8c4a", "#ffffff"],
   };
-  const dashes = [[], [6, 4], [2, 3], [10, 3, 2, 3]];
+  // The legend draws a line there and back again; after SAMPLE pixels the ways coincide.
+  const dashes = [[], [6, 4], [2, 6], [10, 3, 3, 3]], SAMPLE = 33;
   const shapes = ["circle", "triangle", "rect", "rectRot", "cross", "star", "crossRot"];
 
   const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -44,7 +45,7 @@
     data: { datasets: chart.series.map((s, i) => curve(s, { order: -i, borderDash: dashes[s.dash % dashes.length] })) },
     options: {
       interaction: { mode: "index", intersect: false },
-      plugins: { legend: { labels: { boxHeight: 0, boxWidth: 36 } } }, // a line with its dashes
+      plugins: { legend: { reverse: true, labels: { boxHeight: 0, boxWidth: SAMPLE } } },
       scales: { x: epochs(chart.x), y: axis(chart.y, chart.log ? logarithmic : {}) },
     },
   });
