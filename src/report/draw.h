@@ -1,4 +1,4 @@
-/* draw.h - drawings of cells: as a formula per node, in Graphviz's language, as SVG. */
+/* draw.h - drawings of cells: as a formula per node, in Graphviz's language, as SVG or PNG. */
 #ifndef PADA_REPORT_DRAW_H
 #define PADA_REPORT_DRAW_H
 
@@ -21,7 +21,9 @@ pada_status pada_draw_dot(const pada_sketch *sketch, pada_text *out);
 /* The same as an SVG element without XML prologue, for a file or inside a page. Built without
  * Graphviz it is PADA_EDEVICE. */
 pada_status pada_draw_svg(const pada_sketch *sketch, pada_text *out);
-bool pada_draw_has_svg(void);
+/* The same as the bytes of a PNG file. */
+pada_status pada_draw_png(const pada_sketch *sketch, pada_text *out);
+bool pada_draw_has_graphviz(void);
 
 /* The function for "text", "dot" or "svg"; NULL for any other name. */
 pada_draw pada_draw_find(const char *name);

@@ -224,7 +224,7 @@ static pada_status write_page(const pada__report *r, pada_text *out)
     pada_text_add(out, "<footer>Made by pada ");
     pada_html_text(out, r->desc->version);
     pada_text_add(out, "; charts by Chart.js%s.</footer>\n</main>\n",
-                  pada_draw_has_svg() ? ", drawings by Graphviz" : "");
+                  pada_draw_has_graphviz() ? ", drawings by Graphviz" : "");
     PADA_TRY(add_scripts(r, out));
     pada_text_add(out, "</body>\n</html>\n");
     return out->status;

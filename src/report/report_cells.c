@@ -28,7 +28,7 @@ static pada_status add_drawing(const pada_space *space, const pada_path *path, p
 
     if (!space->ops->sketch) return PADA_OK;
     PADA_TRY(pada_sketch_path(&sketch, space, path));
-    if (pada_draw_has_svg()) {
+    if (pada_draw_has_graphviz()) {
         pada_text_add(out, "<div class=\"drawing\">");
         PADA_TRY(pada_draw_svg(&sketch, out));
         pada_text_add(out, "</div>\n");

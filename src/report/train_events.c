@@ -7,6 +7,9 @@
 #include <sys/time.h>
 
 #include "base/mem.h"
+#include "report/draw.h"
+
+enum { PICTURE_EPOCHS = 10 }; /* between two drawings, each of which takes some 20 ms */
 
 /* The subject of a metric, by how its name begins; the first that fits. */
 static const struct {
@@ -27,6 +30,38 @@ static const char *subject_of(const char *name)
     return subjects[i].subject;
 }
 
+/* The likeliest choice of every slot; false if all of them are equally likely everywhere. */
+static bool find_likeliest(const pada_path_sampler *sampler, pada_path *path)
+{
+    const pada_space *space = sampler->space;
+    bool is_uniform = true;
+
+    *path = (pada_path){0};
+    for (int slot = 0; slot < space->ops->n_slots; slot++) {
+        const double *p = sampler->p[slot];
+        for (int c = 1; c < space->ops->n_choices(space, slot); c++) {
+            is_uniform = is_uniform && p[c] == p[0];
+            if (p[c] > p[path->choice[slot]]) path->choice[slot] = (uint8_t)c;
+        }
+    }
+    return !is_uniform;
+}
+
+static void add_likeliest(pada_train_events *events)
+{
+    pada_sketch sketch;
+    pada_text png = {0};
+
+    if (!pada_draw_has_graphviz() || !events->space || !events->space->ops->sketch) return;
+    events->space->ops->sketch(events->space, &events->likeliest, &sketch);
+    const pada_status st = pada_draw_png(&sketch, &png);
+    if (st == PADA_OK)
+        pada_summary_picture(&events->summary, "paths/likeliest", &png);
+    else if (st != PADA_EDEVICE) /* one that cannot write PNG: the numbers do without */
+        events->summary.status = st;
+    pada_text_deinit(&png);
+}
+
 void pada_train_events_distributions(pada_train_events *events,
                                      const pada_distributions *drawn_from, int n_images)
 {
@@ -40,6 +75,7 @@ void pada_train_events_distributions(pada_train_events *events,
         for (int c = 0; c < space->ops->n_choices(space, slot); c++)
             p[n++] = paths->p[slot][c];
     pada_summary_histogram(&events->summary, "paths/probability", p, n);
+    events->space = find_likeliest(paths, &events->likeliest) ? space : NULL;
     if (!drawn_from->images) return;
     const pada_status st = pada_calloc(&mem, (size_t)n_images, sizeof(double));
     if (st != PADA_OK) {
@@ -55,6 +91,7 @@ void pada_train_events_distributions(pada_train_events *events,
 static pada_status write_epoch(pada_train_events *events, const char *run,
                                const pada_epoch_metrics *metrics)
 {
+    const int64_t step = (int64_t)pada_epoch_metrics_get(metrics, "epoch") + 1;
     struct timeval now;
 
     for (int i = 0; i < metrics->n; i++) {
@@ -64,6 +101,7 @@ static pada_status write_epoch(pada_train_events *events, const char *run,
         snprintf(tag, sizeof tag, "%s/%s", subject_of(item->name), item->name);
         pada_summary_scalar(&events->summary, tag, item->value);
     }
+    if (step % PICTURE_EPOCHS == 0) add_likeliest(events);
     if (!events->file) PADA_TRY(pada_event_file_open(&events->file, run));
     gettimeofday(&now, NULL);
     return pada_event_file_append(

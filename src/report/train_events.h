@@ -13,7 +13,9 @@ extern "C" {
 /* Zero-initialise; deinit accepts that. */
 typedef struct pada_train_events {
     pada_event_file *file;
-    pada_text summary; /* of the epoch that is being told */
+    pada_text summary;       /* of the epoch that is being told */
+    const pada_space *space; /* of it; NULL: all its paths were equally likely */
+    pada_path likeliest;
 } pada_train_events;
 
 /* Adds histograms of the probabilities of all choices and, if images are weighted, of the weights of
@@ -21,7 +23,8 @@ typedef struct pada_train_events {
 void pada_train_events_distributions(pada_train_events *events,
                                      const pada_distributions *drawn_from, int n_images);
 /* Adds every metric that is a finite number as a scalar, under a tag by its subject
- * ("training/loss"), and writes the epoch as step `epoch` + 1. */
+ * ("training/loss"), in every tenth epoch a drawing of the likeliest path, if there is one, and writes
+ * the epoch as step `epoch` + 1. */
 pada_status pada_train_events_epoch(pada_train_events *events, const char *run,
                                     const pada_epoch_metrics *metrics);
 void pada_train_events_deinit(pada_train_events *events);

@@ -16,7 +16,7 @@ except ImportError:
     print("read_events: skipped: no tensorboard", file=sys.stderr)
     sys.exit(77)
 
-events = EventAccumulator(sys.argv[1], size_guidance={"scalars": 0, "histograms": 0}, purge_orphaned_data=False)
+events = EventAccumulator(sys.argv[1], size_guidance={"scalars": 0, "histograms": 0, "images": 0}, purge_orphaned_data=False)
 events.Reload()
 for tag in sorted(events.Tags()["scalars"]):
     for event in events.Scalars(tag):
@@ -25,3 +25,6 @@ for tag in sorted(events.Tags()["histograms"]):
     for event in events.Histograms(tag):
         h = event.histogram_value
         print(event.step, tag, h.num, h.min, h.max, *h.bucket)
+for tag in events.Tags()["images"]:
+    for event in events.Images(tag):
+        print(event.step, tag, event.width, event.height, event.encoded_image_string[1:4].decode())

@@ -13,7 +13,7 @@ read_events() { # read_events RUN FILE: without what depends on the clock
     grep -v ' cost/seconds ' "$work/events" >"$work/$2"
 }
 train() {
-    pada train --method pada --channels 4 --cells 1 --epochs 6 --batch-size 100 --validate 100 --out "$work/$1" --quiet
+    pada train --method pada --channels 4 --cells 1 --epochs 11 --batch-size 100 --validate 100 --out "$work/$1" --quiet
 }
 same() {
     checks=$((checks + 1))
@@ -24,8 +24,12 @@ train whole
 expect_rc 0
 read_events whole whole.txt
 checks=$((checks + 2))
-[ "$(cut -d' ' -f1 "$work/whole.txt" | sort -u | tr '\n' ' ')" = '1 2 3 4 5 6 ' ] || complain 'not the steps 1 to 6'
-[ "$(grep -c ' paths/probability 30\.0 ' "$work/whole.txt")" -eq 6 ] || complain 'no histogram of 30 probabilities'
+[ "$(cut -d' ' -f1 "$work/whole.txt" | sort -un | tr '\n' ' ')" = '1 2 3 4 5 6 7 8 9 10 11 ' ] || complain 'not the steps 1 to 11'
+[ "$(grep -c ' paths/probability 30\.0 ' "$work/whole.txt")" -eq 11 ] || complain 'no histogram of 30 probabilities'
+checks=$((checks + 1))
+if "$PADA_BINARY" arch --from list 1,1,1,1,1,1 --to svg >/dev/null 2>&1; then
+    grep -qE '^10 paths/likeliest [1-9][0-9]+ [1-9][0-9]+ PNG$' "$work/whole.txt" || complain 'no drawing at step 10'
+fi
 # The scalars are the columns of metrics.csv.
 python3 - "$work/whole/metrics.csv" "$work/whole.txt" <<'END' || complain 'scalars are not metrics.csv'
 import csv, sys
@@ -36,7 +40,7 @@ for line in open(sys.argv[2]):
     column = tag.split("/")[1]
     if column in rows[0]:
         seen += abs(float(rows[int(step) - 1][column]) - float(values[0])) <= 1e-6 * max(1, abs(float(values[0])))
-wanted = 6 * (len(rows[0]) - 4)  # not epoch, seconds, weights_hash, warnings
+wanted = 11 * (len(rows[0]) - 4)  # not epoch, seconds, weights_hash, warnings
 sys.exit(seen != wanted)
 END
 
@@ -44,11 +48,11 @@ END
 train_slices() {
     rc=75
     while [ "$rc" -eq 75 ]; do
-        pada train --method pada --channels 4 --cells 1 --epochs 6 --batch-size 100 --validate 100 --out "$work/$1" --quiet \
+        pada train --method pada --channels 4 --cells 1 --epochs 11 --batch-size 100 --validate 100 --out "$work/$1" --quiet \
             --max-seconds "$2"
     done
 }
-train_slices stopped 0.05
+train_slices stopped 0.15
 expect_rc 0
 read_events stopped stopped.txt
 same whole.txt stopped.txt
@@ -56,10 +60,10 @@ same whole.txt stopped.txt
 # Killed without warning.
 i=0
 while [ $i -lt 4 ]; do
-    "$PADA_BINARY" train --method pada --channels 4 --cells 1 --epochs 6 --batch-size 100 --validate 100 --out "$work/killed" \
+    "$PADA_BINARY" train --method pada --channels 4 --cells 1 --epochs 11 --batch-size 100 --validate 100 --out "$work/killed" \
         --quiet --checkpoint-steps 7 >/dev/null 2>&1 &
     process=$!
-    sleep 0.2
+    sleep 0.3
     kill -9 "$process" 2>/dev/null
     wait "$process" 2>/dev/null
     i=$((i + 1))

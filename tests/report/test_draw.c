@@ -80,7 +80,9 @@ static void test_out_of_memory(void **state)
     (void)state;
     assert_survives_oom(draw(pada_draw_text), );
     assert_survives_oom(draw(pada_draw_dot), );
-    if (pada_draw_has_svg()) assert_survives_oom(draw(pada_draw_svg), );
+    if (!pada_draw_has_graphviz()) return;
+    assert_survives_oom(draw(pada_draw_svg), );
+    assert_survives_oom(draw(pada_draw_png), );
 }
 
 int main(void)
