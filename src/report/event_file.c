@@ -174,7 +174,7 @@ static pada_status find_newest(const char *run, pada_text *path)
         const char *name = entry->d_name;
         if (strncmp(name, PREFIX, strlen(PREFIX)) == 0 && strcmp(name, newest) > 0 &&
             strlen(name) < sizeof newest)
-            strcpy(newest, name);
+            memcpy(newest, name, strlen(name) + 1);
     }
     closedir(dir);
     if (newest[0]) pada_text_add(path, "%s/%s", run, newest);

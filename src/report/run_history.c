@@ -34,7 +34,7 @@ static pada_status read_header(reader *r)
         if (strlen(field) >= PADA_HISTORY_NAME)
             return PADA_FAIL(PADA_EDATA, "%s:1: a column name of %zu characters", r->csv.name,
                              strlen(field));
-        strcpy(h->names[h->n_columns++], field);
+        memcpy(h->names[h->n_columns++], field, strlen(field) + 1);
     }
     return PADA_OK;
 }
@@ -60,7 +60,7 @@ static void note_warning(pada_history *h, const char *word, size_t length, doubl
     }
     if (h->n_warnings == PADA_HISTORY_WARNINGS) return;
     *w = (pada_history_warning){.first_epoch = epoch, .n_epochs = 1};
-    strcpy(w->word, name);
+    memcpy(w->word, name, sizeof name);
     h->n_warnings++;
 }
 

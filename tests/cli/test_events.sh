@@ -20,6 +20,8 @@ same() {
     cmp -s "$work/$1" "$work/$2" || complain "$(diff "$work/$1" "$work/$2" | head -5)"
 }
 
+mkdir "$work/none"
+read_events none none.txt # is there a reader at all?
 train whole
 expect_rc 0
 read_events whole whole.txt
@@ -52,7 +54,7 @@ train_slices() {
             --max-seconds "$2"
     done
 }
-train_slices stopped 0.15
+train_slices stopped 0.4
 expect_rc 0
 read_events stopped stopped.txt
 same whole.txt stopped.txt
