@@ -6,8 +6,9 @@ flips, clipping at 5, SGD in dense mode (gradients that were once there become z
 Rounding makes the two drift apart, step by step; the mean loss of an epoch should not care.
 
 In float64 unless told otherwise. In float32 PyTorch computes something else where an edge reads zeros only: batch norm
-of a constant is rounding noise times 316 there, and zero in pada and in float64; --prune avoids that. One line per
-epoch:
+of a constant is rounding noise times 316 there, and zero in pada and in float64. Where a whole path is dead the noise
+goes through five batch norms, forth and back, and what comes out moves the weights that all paths share. --prune
+leaves dead edges out. One line per epoch:
 
   epoch, loss of PyTorch, of pada, difference
 
@@ -60,6 +61,13 @@ class Images:
         columns = column.view(-1, 1) + torch.where(flip.view(-1, 1) == 1, self.size - 1 - at, at)
         x = self.padded[index.view(-1, 1, 1), :, rows.unsqueeze(2), columns.unsqueeze(1)].permute(0, 3, 1, 2)
         return (x.to(self.mean.dtype) / 255 - self.mean) / self.deviation, self.labels[index]
+
+
+def without_noise(net, x, path):
+    """What the path computes without rounding: dead edges are zero, and so are all features of a dead path."""
+    if any(nb201_torch.live_edges(path)):
+        return net(x, nb201_torch.without_dead_edges(path))
+    return net.classifier(torch.zeros(len(x), net.classifier.in_features, dtype=x.dtype, device=x.device))
 
 
 def run(command):
@@ -131,7 +139,8 @@ def main():
                 first += count
                 optimiser.zero_grad(set_to_none=False)
                 path = [int(op) for op in step[:6]]
-                loss = F.cross_entropy(net(x, nb201_torch.without_dead_edges(path) if args.prune else path), y)
+                logits = without_noise(net, x, path) if args.prune else net(x, path)
+                loss = F.cross_entropy(logits, y)
                 loss.backward()
                 torch.nn.utils.clip_grad_norm_(net.parameters(), 5.0)
                 optimiser.step()
