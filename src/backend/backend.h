@@ -9,6 +9,7 @@
  *
  *   work buffer   [ tensors of the batch, reusing places | channel statistics | partial sums ]
  *   scratch       tensors that live inside one stage, one image per thread; owned by the backend
+ *   taps          what the taps of one program keep for another one of as many images
  */
 #ifndef PADA_BACKEND_BACKEND_H
 #define PADA_BACKEND_BACKEND_H
@@ -33,19 +34,25 @@ typedef enum pada_code {
     PADA_CODE_GAP_FWD,
     PADA_CODE_LINEAR_FWD,
     PADA_CODE_LOSS_FWD, /* per-image results and, in training, the gradient of the logits */
+    /* of a tap: x goes into the taps buffer; or its mean squared distance from what is there, over
+     * the number of taps, into the results */
+    PADA_CODE_TAP_KEEP,
+    PADA_CODE_ALIGN_FWD,
     PADA_CODE_LINEAR_BWD,
     PADA_CODE_GAP_BWD,
     /* of a combine whose gradient is complete: sum(dy), and sum(dy * (x - mean)) per term */
     PADA_CODE_NORM_SUMS,
     PADA_CODE_COMBINE_BWD, /* gradients of the terms that are not left to CONV_BWD */
     PADA_CODE_CONV_BWD,    /* weight gradient, and the gradient of x through the activation */
+    PADA_CODE_ALIGN_BWD,   /* of a tap: bindings.align times the gradient of the distance */
 } pada_code;
 
 /* Where a tensor lives. */
 typedef struct pada_place {
-    enum { PADA_NOWHERE, PADA_WORK, PADA_LOCAL } in;
-    int64_t offset;      /* bytes, from the start of the work buffer or of a thread's scratch */
-    int64_t image_bytes; /* WORK: image n starts at offset + n * image_bytes */
+    enum { PADA_NOWHERE, PADA_WORK, PADA_LOCAL, PADA_TAPS } in;
+    /* bytes, from the start of the work buffer, of a thread's scratch or of the taps buffer */
+    int64_t offset;
+    int64_t image_bytes; /* WORK, TAPS: image n starts at offset + n * image_bytes */
 } pada_place;
 
 /* What a program adds to a term of a combine. */
@@ -58,7 +65,7 @@ typedef struct pada_term_plan {
 
 /* What a program adds to a node. */
 typedef struct pada_node_plan {
-    pada_place value, grad;
+    pada_place value, grad; /* of a tap, value is what was kept */
     int64_t stats; /* offset of mean and 1/deviation, one channel vector each; -1: not needed */
 } pada_node_plan;
 
@@ -68,7 +75,8 @@ typedef struct pada_instr {
     bool stats;   /* FWD: also collect the moments of v */
     /* COMBINE_BWD: the pass over the BATCHNORM terms (one stage later than the others) */
     bool norms;
-    bool accumulate; /* CONV_BWD, GAP_BWD: add to the gradient of x */
+    /* CONV_BWD, GAP_BWD, LINEAR_BWD, ALIGN_BWD: add to the gradient of x. ALIGN_FWD: to the result */
+    bool accumulate;
     bool no_grad_in; /* CONV_BWD: x needs no gradient */
     /* CONV_BWD: the node whose gradient is read; v itself, or the combine that v feeds */
     pada_value dy;
@@ -92,8 +100,8 @@ typedef struct pada_program {
     pada_stage *stages;
     int n_nodes, n_terms, n_instrs;
     int n_forward, n_stages; /* stages: the first n_forward run forward, the others backward */
-    int n_images;
-    int64_t work_bytes, local_bytes;
+    int n_images, n_taps;
+    int64_t work_bytes, local_bytes, taps_bytes;
 } pada_program;
 
 /* Per-image results of the loss, `n_images` each, in the backend's element type. */
@@ -102,6 +110,8 @@ typedef struct pada_results {
     void *norm; /* ||p - onehot||_2 */
     /* how many classes score higher than the label; ties count for lower class numbers */
     int32_t *rank;
+    void *align; /* mean squared distance from what was kept, over taps and elements; written only
+                  * where a program compares */
 } pada_results;
 
 /* Images that a backend is to hold, as bytes. Borrowed during the call. */
@@ -127,6 +137,8 @@ typedef struct pada_bindings {
     const float *weights;   /* [n] factors of the per-image losses in the gradient, or NULL */
     /* further factor of the gradient; the mean over the batch is always taken */
     double grad_scale;
+    void *taps;   /* taps_bytes: what taps keep, or are compared with */
+    double align; /* factor of results.align in the loss of an image, before the two above */
     pada_results results;
 } pada_bindings;
 

@@ -71,7 +71,8 @@ static pada_value push(pada_graph *g, const pada_node *node)
 
 static int is_operand(const pada_graph *g, pada_value v)
 {
-    return v >= 0 && v < g->n_nodes && g->nodes[v].op != PADA_OP_LOSS;
+    return v >= 0 && v < g->n_nodes && g->nodes[v].op != PADA_OP_LOSS &&
+           g->nodes[v].op != PADA_OP_TAP;
 }
 
 /* Images are read by convolutions only; backends do not bring them into their own layout. */
@@ -148,6 +149,16 @@ pada_value pada_graph_linear(pada_graph *g, pada_value x, int out, int64_t weigh
 
     PADA_ASSERT(g->status != PADA_OK || x == PADA_ZERO || is_operand(g, x));
     return push(g, &node);
+}
+
+void pada_graph_tap(pada_graph *g, pada_value x, pada_shape shape)
+{
+    if (!g->taps || g->status != PADA_OK) return;
+    if (x != PADA_ZERO) {
+        PADA_ASSERT(is_operand(g, x) && pada_shape_equal(g->nodes[x].shape, shape));
+        g->status = refuse_images(g, x);
+    }
+    push(g, &(pada_node){.op = PADA_OP_TAP, .x = x, .shape = shape});
 }
 
 pada_value pada_graph_loss(pada_graph *g, pada_value logits)

@@ -7,6 +7,7 @@
 #ifndef PADA_GRAPH_GRAPH_H
 #define PADA_GRAPH_GRAPH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -21,6 +22,7 @@ typedef struct pada_graph {
     pada_term *terms;
     int n_nodes, n_terms;
     int cap_nodes, cap_terms;
+    bool taps;                /* pada_graph_tap adds something; false unless the owner sets it */
     pada_status status;       /* the first failure of a builder call */
     struct pada_graph *spare; /* room for pada_graph_simplify to write into */
     int *scratch;             /* 3 * cap_nodes, for its bookkeeping */
@@ -40,11 +42,14 @@ pada_value pada_graph_conv(pada_graph *g, pada_value x, const pada_conv *conv, i
 pada_value pada_graph_combine(pada_graph *g, const pada_term *terms, int n_terms);
 pada_value pada_graph_gap(pada_graph *g, pada_value x, pada_act act);
 pada_value pada_graph_linear(pada_graph *g, pada_value x, int out, int64_t weight, int64_t bias);
+/* Says that x, of this shape even if it is zero, can be kept and compared between paths. The taps
+ * of all paths of a space must agree in number, order and shapes. */
+void pada_graph_tap(pada_graph *g, pada_value x, pada_shape shape);
 pada_value pada_graph_loss(pada_graph *g, pada_value logits);
 
 pada_status pada_graph_status(const pada_graph *g);
 
-/* Removes what does not reach the loss, replaces sums of one identity by their operand, and moves
+/* Removes what does not reach the loss or a tap, replaces sums of one identity by their operand, and moves
  * the terms of a sum that is read once, by an identity, into its reader. All three are exact. */
 void pada_graph_simplify(pada_graph *g);
 

@@ -1,7 +1,7 @@
 /* graph_simplify.c - exact simplifications of a graph before it is planned.
  *
  * Invariants of the result:
- *   S1  every node reaches the loss;
+ *   S1  every node reaches the loss or a tap;
  *   S2  no combine is a single identity;
  *   S3  a combine whose only reader is an identity term has been moved into that reader. */
 #include <string.h>
@@ -16,13 +16,18 @@ typedef struct book {
     int *to; /* index in the new graph */
 } book;
 
-/* Counts the readers of every value that the loss needs, last node first. */
+static bool is_sink(const pada_node *node)
+{
+    return node->op == PADA_OP_LOSS || node->op == PADA_OP_TAP;
+}
+
+/* Counts the readers of every value that a sink needs, last node first. */
 static void count_uses(const pada_graph *g, book *b)
 {
     memset(b->uses, 0, (size_t)g->n_nodes * sizeof *b->uses);
     for (int v = g->n_nodes - 1; v >= 0; v--) {
         const pada_node *node = &g->nodes[v];
-        if (b->alias[v] != v || (node->op != PADA_OP_LOSS && b->uses[v] == 0)) continue;
+        if (b->alias[v] != v || (!is_sink(node) && b->uses[v] == 0)) continue;
         if (node->op == PADA_OP_COMBINE)
             for (int i = 0; i < node->n_terms; i++)
                 b->uses[b->alias[g->terms[node->first_term + i].x]]++;
@@ -74,8 +79,7 @@ void pada_graph_simplify(pada_graph *g)
     pada_graph_reset(out);
     for (int v = 0; v < g->n_nodes; v++) {
         pada_node node = g->nodes[v];
-        if (b.alias[v] != v || b.uses[v] == -1 || (b.uses[v] == 0 && node.op != PADA_OP_LOSS))
-            continue;
+        if (b.alias[v] != v || b.uses[v] == -1 || (b.uses[v] == 0 && !is_sink(&node))) continue;
         if (node.op == PADA_OP_COMBINE) {
             const int first = out->n_terms;
             emit_terms(g, &b, &g->nodes[v], out);

@@ -8,7 +8,8 @@
  *   P4  tensors whose places overlap are never alive at the same time.
  *
  * For a backend that gathers, P1 has an exception: a contribution to a gradient stands in the stage where that gradient
- * becomes complete, next to the other contributions, so that one kernel can make all of them. */
+ * becomes complete, next to the other contributions, so that one kernel can make all of them. The contribution of a
+ * tap stands there for every backend: it could be made long before, and a gradient would live from then on. */
 #include "graph/plan.h"
 
 #include <string.h>
@@ -139,12 +140,15 @@ static int has_norm(const pada_program *q, const pada_node *node)
     return 0;
 }
 
-static void emit_forward(pada_plan *p)
+static void emit_forward(pada_plan *p, bool train)
 {
-    static const pada_code codes[PADA_N_OPS] = {
-        [PADA_OP_CONV] = PADA_CODE_CONV_FWD, [PADA_OP_COMBINE] = PADA_CODE_COMBINE_FWD,
-        [PADA_OP_GAP] = PADA_CODE_GAP_FWD,   [PADA_OP_LINEAR] = PADA_CODE_LINEAR_FWD,
+    const pada_code codes[PADA_N_OPS] = {
+        [PADA_OP_CONV] = PADA_CODE_CONV_FWD,
+        [PADA_OP_COMBINE] = PADA_CODE_COMBINE_FWD,
+        [PADA_OP_GAP] = PADA_CODE_GAP_FWD,
+        [PADA_OP_LINEAR] = PADA_CODE_LINEAR_FWD,
         [PADA_OP_LOSS] = PADA_CODE_LOSS_FWD,
+        [PADA_OP_TAP] = train ? PADA_CODE_ALIGN_FWD : PADA_CODE_TAP_KEEP,
     };
     pada_program *q = &p->program;
 
@@ -222,8 +226,12 @@ static void emit_operand(pada_plan *p, int stage, int v)
     const pada_node *node = &q->nodes[v];
     pada_instr instr = {.v = v, .dy = v, .term = -1};
 
-    if (node->op == PADA_OP_LINEAR || node->op == PADA_OP_GAP) {
-        instr.code = node->op == PADA_OP_LINEAR ? PADA_CODE_LINEAR_BWD : PADA_CODE_GAP_BWD;
+    if (node->op == PADA_OP_LINEAR) {
+        instr.code = PADA_CODE_LINEAR_BWD;
+    } else if (node->op == PADA_OP_GAP) {
+        instr.code = PADA_CODE_GAP_BWD;
+    } else if (node->op == PADA_OP_TAP) {
+        instr.code = PADA_CODE_ALIGN_BWD;
     } else {
         const int combine = p->reader[v];
         instr.code = PADA_CODE_CONV_BWD;
@@ -241,7 +249,8 @@ static void emit_operand(pada_plan *p, int stage, int v)
 
 static bool has_operand_instr(const pada_node *node)
 {
-    return node->op == PADA_OP_LINEAR || node->op == PADA_OP_GAP || node->op == PADA_OP_CONV;
+    return node->op == PADA_OP_LINEAR || node->op == PADA_OP_GAP || node->op == PADA_OP_CONV ||
+           (node->op == PADA_OP_TAP && node->x != PADA_ZERO);
 }
 
 /* Emits the backward instructions of node v, whose gradient is complete in stage ready[v]. */
@@ -253,7 +262,9 @@ static void emit_backward(pada_plan *p, int v)
     pada_instr instr = {.code = PADA_CODE_NORM_SUMS, .v = v, .dy = v, .term = -1};
     int now = 0, later = 0;
 
-    if (has_operand_instr(node)) emit_operand(p, s, v);
+    /* A tap waits for nothing: it contributes last, so that the gradient does not live longer. */
+    if (has_operand_instr(node))
+        emit_operand(p, node->op == PADA_OP_TAP ? p->ready[node->x] : s, v);
     if (node->op != PADA_OP_COMBINE) return;
     for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
         if (!q->term_plans[t].lazy) q->terms[t].kind == PADA_TERM_BATCHNORM ? later++ : now++;
@@ -375,6 +386,14 @@ static void touch_all(pada_plan *p, int i, bool train)
     case PADA_CODE_LOSS_FWD:
         touch(&values[node->x], i);
         if (train) touch(&grads[node->x], i);
+        break;
+    case PADA_CODE_TAP_KEEP:
+    case PADA_CODE_ALIGN_FWD:
+        if (node->x != PADA_ZERO) touch(&values[node->x], i);
+        break;
+    case PADA_CODE_ALIGN_BWD:
+        touch(&values[node->x], i);
+        instr->accumulate = contribute(p, node->x, i);
         break;
     case PADA_CODE_LINEAR_BWD:
     case PADA_CODE_GAP_BWD:
@@ -520,6 +539,29 @@ static void place_tensors(pada_plan *p, const pada_backend *backend, const pada_
     q->work_bytes = place_all(p, PADA_WORK, q->n_stages, p->stage_of);
 }
 
+/* Taps lie one behind the other, so that programs with the same taps agree about their places. The
+ * first comparison stores its result, the others add. */
+static void place_taps(pada_plan *p, const pada_backend *backend, const pada_device *device)
+{
+    pada_program *q = &p->program;
+    bool compared = false;
+
+    q->n_taps = 0;
+    q->taps_bytes = 0;
+    for (int v = 0; v < q->n_nodes; v++) {
+        if (q->nodes[v].op != PADA_OP_TAP) continue;
+        const int64_t bytes = backend->image_bytes(device, q->nodes[v].shape);
+        q->node_plans[v].value = (pada_place){PADA_TAPS, q->taps_bytes, bytes};
+        q->taps_bytes += q->n_images * bytes;
+        q->n_taps++;
+    }
+    for (int i = 0; i < q->n_instrs; i++) {
+        if (q->instrs[i].code != PADA_CODE_ALIGN_FWD) continue;
+        q->instrs[i].accumulate = compared;
+        compared = true;
+    }
+}
+
 /* Statistics behind the tensors, then the partial sums that every stage uses anew. */
 static void place_statistics(pada_plan *p, const pada_backend *backend, const pada_device *device)
 {
@@ -563,7 +605,7 @@ void pada_plan_build(pada_plan *p, const pada_graph *graph, const pada_backend *
     q->n_terms = graph->n_terms;
     q->n_images = n_images;
     q->n_instrs = q->n_forward = 0;
-    emit_forward(p);
+    emit_forward(p, train);
     if (train) {
         find_readers(p);
         for (int v = 0; v < q->n_nodes; v++)
@@ -576,5 +618,6 @@ void pada_plan_build(pada_plan *p, const pada_graph *graph, const pada_backend *
     }
     sort_into_stages(p);
     place_tensors(p, backend, device, train);
+    place_taps(p, backend, device);
     place_statistics(p, backend, device);
 }

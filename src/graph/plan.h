@@ -17,7 +17,8 @@ pada_status pada_plan_create(pada_plan **out, int cap_nodes, int cap_terms);
 void pada_plan_destroy(pada_plan *plan);
 
 /* Plans a simplified graph for n_images. With `train` the program has a backward part and keeps
- * what that needs; without it, memory is given back as soon as it is read for the last time. */
+ * what that needs, and compares its taps; without it, memory is given back as soon as it is read for
+ * the last time, and taps are kept. */
 void pada_plan_build(pada_plan *plan, const pada_graph *graph, const pada_backend *backend,
                      const pada_device *device, int n_images, bool train);
 

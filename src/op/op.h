@@ -1,6 +1,6 @@
 /* op.h - what operators are: their descriptors, output shapes and multiply-adds.
  *
- * Six operators describe every network of the search spaces. The unit behind them is the node
+ * Seven operators describe every network of the search spaces. The unit behind them is the node
  * (docs/design/0002): a sum of terms, followed by convolutions that read it through an activation.
  *
  *   input     images
@@ -8,6 +8,7 @@
  *   combine   y = sum over terms of { x | batchnorm(x) | avgpool(x) }
  *   gap       f = mean over pixels of act(x)
  *   linear    l = W f + b
+ *   tap       nothing for other operators: x is kept, or compared with an x that was kept
  *   loss      softmax cross entropy, with per-image loss, gradient norm ||p - onehot|| and correctness
  */
 #ifndef PADA_OP_OP_H
@@ -67,7 +68,7 @@ typedef struct pada_term {
 typedef struct pada_node {
     pada_op op;
     pada_shape shape;        /* of the output, one image */
-    pada_value x;            /* CONV, GAP, LINEAR, LOSS; LINEAR takes PADA_ZERO */
+    pada_value x;            /* CONV, GAP, LINEAR, TAP, LOSS; LINEAR and TAP take PADA_ZERO */
     pada_conv conv;          /* CONV */
     pada_act act;            /* GAP */
     int64_t weight;          /* CONV, LINEAR: offset into the parameter buffer */

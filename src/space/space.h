@@ -61,7 +61,8 @@ typedef struct pada_space_ops {
     int (*n_sites)(const pada_space *space);
     int (*site_slot)(const pada_space *space, int site);
     pada_status (*declare)(const pada_space *space, pada_params *params);
-    /* Adds the network of the path to an empty graph, from input to loss. */
+    /* Adds the network of the path to an empty graph, from input to loss, with the same taps for
+     * every path: what alignment compares, such as the outputs of cells. */
     void (*build)(const pada_space *space, const pada_params *params, const pada_path *path,
                   pada_graph *graph);
     /* Paths that together need as much memory of every kind as any path does; the first one has the

@@ -308,8 +308,10 @@ static void build(const pada_space *space, const pada_params *params, const pada
             const reduction r = reduction_into(space, stage);
             x = build_reduction(&b, &r, reduction_id(stage), x);
         }
-        for (int cell = stage * cells; cell < (stage + 1) * cells; cell++)
+        for (int cell = stage * cells; cell < (stage + 1) * cells; cell++) {
             x = build_cell(&b, stage_shape(space, stage).c, cell * PADA_NB201_EDGES, x);
+            pada_graph_tap(graph, x, stage_shape(space, stage));
+        }
     }
     x = pada_graph_gap(graph, add_norm(&b, x), PADA_ACT_RELU);
     x = pada_graph_linear(graph, x, space->config.classes, offset_of(&b, ID_CLASSIFIER),

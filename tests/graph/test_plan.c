@@ -53,7 +53,7 @@ typedef struct checker {
     int sums_stage[MAX_NODES]; /* in which the sums of a combine's gradient are collected; -1 */
     int earliest;              /* stage of the instruction at hand, worked out */
     region regions[6 * MAX_NODES];
-    int n_regions;
+    int n_regions, n_compared;
 } checker;
 
 static checker k; /* large */
@@ -192,6 +192,18 @@ static void run_instr(int i)
         }
         k.sums_stage[instr->v] = k.stage_of[i];
         break;
+    case PADA_CODE_TAP_KEEP:
+    case PADA_CODE_ALIGN_FWD:
+        assert_int_equal(instr->code == PADA_CODE_ALIGN_FWD, k.train);
+        assert_true(instr->accumulate == (k.n_compared > 0));
+        k.n_compared += k.train;
+        if (node->x != PADA_ZERO) reads_value(node->x, i);
+        break;
+    case PADA_CODE_ALIGN_BWD:
+        reads_value(node->x, i);
+        writes(grad_of(node->x), i, instr->accumulate);
+        k.earliest = k.stage_of[i]; /* the exception of P1 */
+        break;
     case PADA_CODE_COMBINE_BWD: combine_backward(instr, node, i); break;
     case PADA_CODE_CONV_BWD: conv_backward(instr, node, i); break;
     }
@@ -223,6 +235,7 @@ static void check_complete(void)
         if (node->op == PADA_OP_COMBINE) want = (norms > 0) + (now > 0) + (later > 0);
         if (node->op == PADA_OP_CONV || node->op == PADA_OP_LINEAR || node->op == PADA_OP_GAP)
             want = 1;
+        if (node->op == PADA_OP_TAP) want = node->x != PADA_ZERO;
         assert_int_equal(backward[v], k.train ? want : 0);
     }
 }
@@ -308,7 +321,7 @@ static void check_program(const plan_fixture *f, const pada_program *q, bool tra
     k.f = f;
     k.q = q;
     k.train = train;
-    k.n_regions = 0;
+    k.n_regions = k.n_compared = 0;
     assert_true(q->n_nodes <= MAX_NODES && q->n_instrs <= MAX_INSTRS);
     assert_int_equal(q->n_images, N_IMAGES);
     int i = 0;
@@ -334,6 +347,9 @@ static void check_program(const plan_fixture *f, const pada_program *q, bool tra
         run_instr(i);
     for (int t = 0; t < 2 * q->n_nodes; t++) {
         const tensor *x = &k.tensors[t];
+        assert_int_equal(x->place->in == PADA_TAPS,
+                         t < q->n_nodes && q->nodes[t].op == PADA_OP_TAP);
+        if (x->place->in == PADA_TAPS) continue;
         assert_int_equal(x->first >= 0, x->place->in != PADA_NOWHERE);
         if (x->first < 0) continue;
         assert_int_equal(x->place->image_bytes, f->backend->image_bytes(f->device, x->shape));
@@ -376,6 +392,32 @@ static void test_deep_networks(void **state)
         check_cell(&f, number);
     check_cell(&f, N_CELLS - 1);
     check_cell(&f, 0);
+    plan_fixture_close(&f);
+}
+
+/* Taps, too, are read where they are complete and add to gradients that are not. Their places are
+ * the same for every path. */
+static void test_taps(void **state)
+{
+    plan_fixture f;
+
+    (void)state;
+    make_fixture(&f, 1);
+    f.graph->taps = true;
+    for (int number = 0; number < N_CELLS; number += 7) {
+        const pada_path path = cell_at(number);
+        check_cell(&f, number);
+        const pada_program *q = plan_cell(&f, &path, number % 2);
+        int64_t offset = 0;
+        assert_int_equal(q->n_taps, 3);
+        for (int v = 0, stage = 0; v < q->n_nodes; v++) {
+            if (q->nodes[v].op != PADA_OP_TAP) continue;
+            assert_int_equal(q->node_plans[v].value.offset, offset);
+            assert_int_equal(q->nodes[v].shape.h, f.space.config.image_size >> stage++);
+            offset += N_IMAGES * f.backend->image_bytes(f.device, q->nodes[v].shape);
+        }
+        assert_int_equal(q->taps_bytes, offset);
+    }
     plan_fixture_close(&f);
 }
 
@@ -511,6 +553,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_cells),
         cmocka_unit_test(test_deep_networks),
+        cmocka_unit_test(test_taps),
         cmocka_unit_test(test_extremes_are_extreme),
         cmocka_unit_test(test_numbers_of_stages),
         cmocka_unit_test(test_other_graphs),

@@ -50,7 +50,8 @@ static void check_invariants(const pada_graph *g)
         assert_false(node->n_terms == 1 && g->terms[node->first_term].kind == PADA_TERM_IDENTITY);
     }
     for (int v = 0; v < g->n_nodes; v++) {
-        assert_true(readers[v] > 0 || g->nodes[v].op == PADA_OP_LOSS);
+        assert_true(readers[v] > 0 || g->nodes[v].op == PADA_OP_LOSS ||
+                    g->nodes[v].op == PADA_OP_TAP);
         if (g->nodes[v].op == PADA_OP_COMBINE) assert_false(readers[v] == 1 && identity[v] == 1);
     }
 }

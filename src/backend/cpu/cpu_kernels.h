@@ -90,6 +90,10 @@ typedef struct cpu_kernels {
     void (*unpack)(const float *from, pada_shape shape, double *to);
     /* n elements; the sum is in double */
     double (*sum_squares)(const float *x, int64_t n);
+    double (*sum_squared_differences)(const float *x, const float *y, int64_t n);
+    /* to = factor (x - y), or to += that */
+    void (*scaled_difference)(const float *x, const float *y, int64_t n, float factor,
+                              bool accumulate, float *to);
     void (*sgd)(float *w, const float *g, float *v, int64_t n, const pada_sgd_step *step);
     /* Multiply-adds in registers, `rounds` times as many as keep all units busy; returns how many
      * that were. */

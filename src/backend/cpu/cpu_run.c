@@ -36,6 +36,9 @@ static cpu_tensor at(const group *g, const pada_place *place)
     PADA_ASSERT(place->in != PADA_NOWHERE);
     if (place->in == PADA_LOCAL)
         return (cpu_tensor){g->local + place->offset / (int64_t)sizeof(float) * g->size, stride};
+    if (place->in == PADA_TAPS)
+        return (cpu_tensor){(float *)((char *)g->r->b->taps + place->offset) + g->first * stride,
+                            stride};
     return (cpu_tensor){work_at(g->r, place->offset) + g->first * stride, stride};
 }
 
@@ -210,6 +213,44 @@ static void run_linear(const group *g, const pada_instr *instr, const cpu_layer 
     }
 }
 
+/* The factor of an image's loss in the gradient. */
+static double loss_scale(const run *r, int n)
+{
+    return r->b->grad_scale * (r->b->weights ? r->b->weights[n] : 1.0) / r->q->n_images;
+}
+
+/* Channels of padding are zero in every value, so that whole blocks can be compared. */
+static void run_tap(const group *g, const pada_instr *instr)
+{
+    const run *r = g->r;
+    const pada_node *node = &r->q->nodes[instr->v];
+    const bool fed = node->x != PADA_ZERO;
+    const cpu_tensor kept = value(g, instr->v), x = fed ? value(g, node->x) : (cpu_tensor){0};
+    const double share = 1 / ((double)pada_shape_count(node->shape) * r->q->n_taps);
+    const int64_t count =
+        cpu_round_up(node->shape.c, r->d->k->width) * node->shape.h * node->shape.w;
+
+    for (int k = 0; k < g->n; k++) {
+        const float *from = fed ? x.data + k * x.stride : NULL;
+        float *at = kept.data + k * kept.stride;
+        if (instr->code == PADA_CODE_TAP_KEEP && fed) {
+            memcpy(at, from, (size_t)count * sizeof *at);
+        } else if (instr->code == PADA_CODE_TAP_KEEP) {
+            memset(at, 0, (size_t)count * sizeof *at);
+        } else if (instr->code == PADA_CODE_ALIGN_FWD) {
+            float *result = (float *)r->b->results.align + g->first + k;
+            const double sum = fed ? r->d->k->sum_squared_differences(from, at, count)
+                                   : r->d->k->sum_squares(at, count);
+            *result = (instr->accumulate ? *result : 0) + (float)(share * sum);
+        } else {
+            const cpu_tensor to = grad(g, node->x);
+            const double factor = 2 * r->b->align * loss_scale(r, g->first + k) * share;
+            r->d->k->scaled_difference(from, at, count, (float)factor, instr->accumulate,
+                                       to.data + k * to.stride);
+        }
+    }
+}
+
 static void run_loss(const group *g, const pada_instr *instr)
 {
     const run *r = g->r;
@@ -221,8 +262,7 @@ static void run_loss(const group *g, const pada_instr *instr)
     for (int k = 0; k < g->n; k++) {
         const int n = g->first + k, label = r->b->labels[n];
         const float *l = from.data + k * from.stride;
-        const double scale =
-            r->b->grad_scale * (r->b->weights ? r->b->weights[n] : 1.0) / r->q->n_images;
+        const double scale = loss_scale(r, n);
         double top = l[0], sum = 0, squares = 0;
         int rank = 0;
         for (int c = 1; c < classes; c++)
@@ -269,6 +309,9 @@ static void run_instr(const group *g, int i)
     case PADA_CODE_LINEAR_FWD:
     case PADA_CODE_LINEAR_BWD: run_linear(g, instr, layer); break;
     case PADA_CODE_LOSS_FWD: run_loss(g, instr); break;
+    case PADA_CODE_TAP_KEEP:
+    case PADA_CODE_ALIGN_FWD:
+    case PADA_CODE_ALIGN_BWD: run_tap(g, instr); break;
     }
     if (instr->stats) run_moments(g, instr);
 }

@@ -22,6 +22,8 @@ const cpu_kernels PADA_ISA(pada_cpu_kernels) = {
     .pack = PADA_ISA(pada_cpu_pack),
     .unpack = PADA_ISA(pada_cpu_unpack),
     .sum_squares = PADA_ISA(pada_cpu_sum_squares),
+    .sum_squared_differences = PADA_ISA(pada_cpu_sum_squared_differences),
+    .scaled_difference = PADA_ISA(pada_cpu_scaled_difference),
     .sgd = PADA_ISA(pada_cpu_sgd),
     .spin = PADA_ISA(pada_cpu_spin),
 };

@@ -1,4 +1,4 @@
-/* cpu_vector.c - layout conversion and the vector operations of the optimiser. */
+/* cpu_vector.c - layout conversion, and operations on vectors of any meaning. */
 #include <string.h>
 
 #include "backend/cpu/cpu_isa.h"
@@ -38,6 +38,34 @@ double PADA_ISA(pada_cpu_sum_squares)(const float *x, int64_t n)
     for (int k = 0; k < 8; k++)
         sum += lanes[k];
     return sum;
+}
+
+double PADA_ISA(pada_cpu_sum_squared_differences)(const float *x, const float *y, int64_t n)
+{
+    double lanes[8] = {0}, sum = 0;
+    int64_t i = 0;
+
+    for (; i + 8 <= n; i += 8)
+        for (int k = 0; k < 8; k++) {
+            const float d = x[i + k] - y[i + k];
+            lanes[k] += (double)d * d;
+        }
+    for (; i < n; i++)
+        sum += (double)(x[i] - y[i]) * (x[i] - y[i]);
+    for (int k = 0; k < 8; k++)
+        sum += lanes[k];
+    return sum;
+}
+
+void PADA_ISA(pada_cpu_scaled_difference)(const float *x, const float *y, int64_t n, float factor,
+                                          bool accumulate, float *to)
+{
+    if (!accumulate)
+        for (int64_t i = 0; i < n; i++)
+            to[i] = factor * (x[i] - y[i]);
+    else
+        for (int64_t i = 0; i < n; i++)
+            to[i] += factor * (x[i] - y[i]);
 }
 
 void PADA_ISA(pada_cpu_sgd)(float *restrict w, const float *restrict g, float *restrict v,

@@ -158,8 +158,9 @@ typedef struct run {
 static double *at(const run *r, const pada_place *place, int n)
 {
     PADA_ASSERT(place->in != PADA_NOWHERE);
-    char *base = place->in == PADA_LOCAL ? (char *)r->d->scratch
-                                         : (char *)r->b->work + n * place->image_bytes;
+    char *base = place->in == PADA_LOCAL  ? (char *)r->d->scratch
+                 : place->in == PADA_TAPS ? (char *)r->b->taps + n * place->image_bytes
+                                          : (char *)r->b->work + n * place->image_bytes;
     return (double *)(base + place->offset);
 }
 
@@ -360,16 +361,47 @@ static void linear_backward(const run *r, const pada_instr *instr, int n)
         }
 }
 
+/* The factor of an image's loss in the gradient. */
+static double loss_scale(const run *r, int n)
+{
+    return r->b->grad_scale * (r->b->weights ? r->b->weights[n] : 1.0) / r->q->n_images;
+}
+
+static void tap(const run *r, const pada_instr *instr, int n)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    const int64_t count = pada_shape_count(node->shape);
+    const double *x = node->x != PADA_ZERO ? value(r, node->x, n) : NULL;
+    const double share = 1 / ((double)count * r->q->n_taps);
+    double *kept = value(r, instr->v, n);
+
+    if (instr->code == PADA_CODE_TAP_KEEP) {
+        for (int64_t i = 0; i < count; i++)
+            kept[i] = x ? x[i] : 0;
+    } else if (instr->code == PADA_CODE_ALIGN_FWD) {
+        double *result = (double *)r->b->results.align + n, sum = 0;
+        for (int64_t i = 0; i < count; i++) {
+            const double d = (x ? x[i] : 0) - kept[i];
+            sum += d * d;
+        }
+        *result = (instr->accumulate ? *result : 0) + share * sum;
+    } else {
+        const double factor = 2 * r->b->align * loss_scale(r, n) * share;
+        double *dx = grad(r, node->x, n);
+        for (int64_t i = 0; i < count; i++)
+            dx[i] = (instr->accumulate ? dx[i] : 0) + factor * (x[i] - kept[i]);
+    }
+}
+
 static void loss(const run *r, const pada_instr *instr, int n)
 {
     const pada_value logits = r->q->nodes[instr->v].x;
     const int train = r->q->node_plans[logits].grad.in != PADA_NOWHERE;
-    const double scale =
-        r->b->grad_scale * (r->b->weights ? r->b->weights[n] : 1.0) / r->q->n_images;
 
-    pada_ref_loss(value(r, logits, n), r->q->nodes[logits].shape.c, r->b->labels[n], scale,
-                  (double *)r->b->results.loss + n, (double *)r->b->results.norm + n,
-                  r->b->results.rank + n, train ? grad(r, logits, n) : NULL);
+    pada_ref_loss(value(r, logits, n), r->q->nodes[logits].shape.c, r->b->labels[n],
+                  loss_scale(r, n), (double *)r->b->results.loss + n,
+                  (double *)r->b->results.norm + n, r->b->results.rank + n,
+                  train ? grad(r, logits, n) : NULL);
 }
 
 static void run_image(const run *r, const pada_instr *instr, int n)
@@ -384,6 +416,9 @@ static void run_image(const run *r, const pada_instr *instr, int n)
     case PADA_CODE_GAP_BWD: gap(r, instr, n); break;
     case PADA_CODE_COMBINE_BWD: combine_backward(r, instr, n); break;
     case PADA_CODE_CONV_BWD: conv_backward(r, instr, n); break;
+    case PADA_CODE_TAP_KEEP:
+    case PADA_CODE_ALIGN_FWD:
+    case PADA_CODE_ALIGN_BWD: tap(r, instr, n); break;
     case PADA_CODE_NORM_SUMS: break; /* all of it happens at the end of the stage */
     }
 }
