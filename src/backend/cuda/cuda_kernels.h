@@ -365,6 +365,27 @@ bool pada_cuda_head_fits(pada_shape in, int classes);
 cudaError_t pada_cuda_head_forward(cudaStream_t stream, const cuda_head_job *job);
 cudaError_t pada_cuda_head_backward(cudaStream_t stream, const cuda_head_job *job);
 
+/* ---- cuda_align.cu ---- */
+
+/* A tap over the batch. */
+typedef struct cuda_align_job {
+    pada_shape shape;
+    int n_images;
+    cuda_tensor x; /* data NULL: zeros */
+    cuda_tensor kept, dx;
+    bool accumulate;      /* add to distance, or to dx */
+    double share;         /* of a squared difference in the distance */
+    float *distance;      /* [n] */
+    double scale;         /* of the mean distance in the loss */
+    const float *weights; /* [n] further factors, or NULL */
+} cuda_align_job;
+
+cudaError_t pada_cuda_tap_keep(cudaStream_t stream, const cuda_align_job *job);
+/* distance (+)= share * sum of (x - kept)^2 */
+cudaError_t pada_cuda_align(cudaStream_t stream, const cuda_align_job *job);
+/* dx (+)= the gradient of scale * mean over images of weight * distance */
+cudaError_t pada_cuda_align_grad(cudaStream_t stream, const cuda_align_job *job);
+
 /* ---- cuda_vector.cu ---- */
 
 /* Ranges travel as an argument of the kernel, which may have 4 KB: nothing has to be uploaded. */

@@ -13,7 +13,9 @@ static cuda_tensor at(const run *r, const pada_place *place, pada_shape shape)
 {
     PADA_ASSERT(place->in != PADA_NOWHERE);
     char *data = place->in == PADA_WORK ? (char *)r->b->work + place->offset
-                                        : (char *)r->d->local.data + place->offset * r->q->n_images;
+                 : place->in == PADA_TAPS
+                     ? (char *)r->b->taps + place->offset
+                     : (char *)r->d->local.data + place->offset * r->q->n_images;
     return cuda_tensor_at(r->d, data, shape);
 }
 
@@ -269,6 +271,30 @@ static void head_backward(const run *r, const cuda_step *step)
     cuda_run_note(r, pada_cuda_head_backward(r->d->stream, &job), "head_backward");
 }
 
+static void tap(const run *r, const pada_instr *instr, bool accumulate)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    cuda_align_job job = {.shape = node->shape,
+                          .n_images = r->q->n_images,
+                          .kept = value(r, instr->v),
+                          .accumulate = accumulate,
+                          .share = 1 / ((double)pada_shape_count(node->shape) * r->q->n_taps),
+                          .distance = r->b->results.align,
+                          .scale = r->b->align * r->b->grad_scale,
+                          .weights = r->b->weights ? r->d->weights.data : NULL};
+
+    if (node->x != PADA_ZERO) job.x = value(r, node->x);
+    if (instr->code == PADA_CODE_TAP_KEEP) {
+        cuda_run_note(r, pada_cuda_tap_keep(r->d->stream, &job), "tap_keep");
+    } else if (instr->code == PADA_CODE_ALIGN_FWD) {
+        job.accumulate = instr->accumulate;
+        cuda_run_note(r, pada_cuda_align(r->d->stream, &job), "align");
+    } else {
+        job.dx = grad(r, node->x);
+        cuda_run_note(r, pada_cuda_align_grad(r->d->stream, &job), "align_grad");
+    }
+}
+
 static void moments(const run *r, pada_value v)
 {
     const pada_node *node = &r->q->nodes[v];
@@ -297,6 +323,9 @@ static void run_instr(const run *r, const pada_instr *instr, bool accumulate)
     case PADA_CODE_LINEAR_FWD:
     case PADA_CODE_LINEAR_BWD: linear(r, instr, accumulate); break;
     case PADA_CODE_LOSS_FWD: loss(r, instr); break;
+    case PADA_CODE_TAP_KEEP:
+    case PADA_CODE_ALIGN_FWD:
+    case PADA_CODE_ALIGN_BWD: tap(r, instr, accumulate); break;
     }
     if (instr->stats) moments(r, instr->v);
 }
