@@ -52,10 +52,11 @@ static pada_status make_groups(pada_engine *e)
     return PADA_OK;
 }
 
-/* Builds, simplifies and plans the network of a path; makes room for it. */
-static pada_status plan_path(pada_engine *e, const pada_path *path, int n_images, pada_mode mode)
+pada_status pada__plan_path(pada_engine *e, const pada_path *path, int n_images, pada_mode mode,
+                            bool taps)
 {
     pada_graph_reset(e->graph);
+    e->graph->taps = taps;
     e->space.ops->build(&e->space, e->params, path, e->graph);
     PADA_TRY(pada_graph_status(e->graph));
     pada_graph_simplify(e->graph);
@@ -103,7 +104,7 @@ static pada_status build_engine(pada_engine *e, int n_threads)
     PADA_TRY(pada_plan_create(&e->plan, room, room));
     PADA_TRY(make_buffers(e));
     for (int i = 0; i < e->space.ops->n_extremes; i++)
-        PADA_TRY(plan_path(e, &e->space.ops->extremes[i], e->batch_size, e->mode));
+        PADA_TRY(pada__plan_path(e, &e->space.ops->extremes[i], e->batch_size, e->mode, false));
     return PADA_OK;
 }
 
@@ -133,10 +134,10 @@ void pada_engine_destroy(pada_engine *e)
 {
     if (!e) return;
     if (e->device) {
-        void *buffers[] = {e->weights,       e->grads,          e->velocity,     e->work,
-                           e->saved_weights, e->saved_velocity, e->results.loss, e->results.norm,
-                           e->results.rank,  e->held[0],        e->held[1],      e->differences,
-                           e->other_velocity};
+        void *buffers[] = {e->weights,        e->grads,          e->velocity,     e->work,
+                           e->saved_weights,  e->saved_velocity, e->results.loss, e->results.norm,
+                           e->results.rank,   e->held[0],        e->held[1],      e->differences,
+                           e->other_velocity, e->taps,           e->results.align};
         for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
             e->backend->release(e->device, buffers[i]);
         pada__log_free(e);
@@ -176,7 +177,7 @@ int64_t pada_engine_memory_bytes(const pada_engine *e)
 {
     const int n_buffers = 1 + 2 * (e->mode == PADA_TRAIN) + 2 * (e->saved_weights != NULL) +
                           (e->differences != NULL) + (e->other_velocity != NULL);
-    return e->work_bytes + n_buffers * e->buffer_bytes;
+    return e->work_bytes + e->taps_bytes + n_buffers * e->buffer_bytes;
 }
 
 /* ---- steps ---- */
@@ -255,13 +256,13 @@ static void mark_active(pada_engine *e, const pada_path *path)
     }
 }
 
-pada_status pada_engine_forward(pada_engine *e, const pada_path *path, const pada_batch *batch,
-                                pada_mode mode)
+pada_status pada__forward(pada_engine *e, const pada_path *path, const pada_batch *batch,
+                          pada_mode mode, bool taps, double align)
 {
     PADA_ASSERT(mode == PADA_EVAL || e->mode == PADA_TRAIN);
     PADA_ASSERT(batch->images || (batch->picks && e->held[batch->split]));
     PADA_TRY(check_batch(e, batch));
-    PADA_TRY(plan_path(e, path, batch->n, mode));
+    PADA_TRY(pada__plan_path(e, path, batch->n, mode, taps));
     const pada_program *program = pada_plan_program(e->plan);
     e->bindings = (pada_bindings){
         .params = e->weights,
@@ -273,6 +274,8 @@ pada_status pada_engine_forward(pada_engine *e, const pada_path *path, const pad
         .labels = batch->labels,
         .weights = batch->weights,
         .grad_scale = batch->grad_scale != 0 ? batch->grad_scale : 1,
+        .taps = e->taps,
+        .align = align,
         .results =
             mode == PADA_TRAIN ? pada__log_results(e, batch->n) : pada__tally_results(e, batch->n),
     };
@@ -283,6 +286,12 @@ pada_status pada_engine_forward(pada_engine *e, const pada_path *path, const pad
     e->backend->run(e->device, program, &e->bindings, 0, program->n_forward);
     if (mode == PADA_TRAIN) pada__log_pass(e);
     return PADA_OK;
+}
+
+pada_status pada_engine_forward(pada_engine *e, const pada_path *path, const pada_batch *batch,
+                                pada_mode mode)
+{
+    return pada__forward(e, path, batch, mode, false, 0);
 }
 
 void pada_engine_backward(pada_engine *e)
@@ -312,7 +321,6 @@ void pada_engine_zero_grad(pada_engine *e)
         e->groups[i].active = false;
 }
 
-/* Moves the weights; n_active ranges are in e->active. */
 /* Moves the weights by the gradients of n_active ranges. With `record` the work is queued and what it
  * found out stays on the device. */
 static pada_status move(pada_engine *e, const pada_sgd *sgd, int n_active, void *record,

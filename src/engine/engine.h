@@ -113,6 +113,29 @@ void pada_engine_write_weight(pada_engine *e, int param, const double *from);
 /* L2 norms of the gradients of (site, choice), 0 where the last paths did not use it. */
 double pada_engine_grad_norm(pada_engine *e, int site, int choice);
 
+/* ---- alignment ----
+ *
+ * A path can be pulled towards another one: the loss of an image gets
+ *
+ *   factor * mean over taps and elements of (value - kept value)^2
+ *
+ * where taps are values that the space marks, such as the outputs of cells, and those kept are
+ * constants.
+ *
+ *   pada_engine_keep_taps(e, anchor, batch);
+ *   pada_engine_forward_aligned(e, path, batch, factor);
+ *   pada_engine_backward(e); */
+
+/* A forward pass in mode PADA_EVAL that keeps the values of its taps until the next one. The first
+ * call makes room. */
+pada_status pada_engine_keep_taps(pada_engine *e, const pada_path *path, const pada_batch *batch);
+/* pada_engine_forward in mode PADA_TRAIN, on as many images as were kept. Results and log have the
+ * loss without the distance. */
+pada_status pada_engine_forward_aligned(pada_engine *e, const pada_path *path,
+                                        const pada_batch *batch, double factor);
+/* The distance, without the factor, of each image of the last pass, which was aligned: [n]. */
+void pada_engine_distances(const pada_engine *e, double *distances);
+
 /* ---- the log of an epoch ----
  *
  * What the training passes and steps since pada_engine_log_begin left behind. Strategies and

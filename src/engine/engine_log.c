@@ -101,7 +101,10 @@ pada_results pada__log_results(const pada_engine *e, int n)
 
     if (e->log.cap_images == 0) return e->results;
     PADA_ASSERT(at + n <= e->log.cap_images);
-    return (pada_results){(char *)r->loss + at * size, (char *)r->norm + at * size, r->rank + at};
+    return (pada_results){.loss = (char *)r->loss + at * size,
+                          .norm = (char *)r->norm + at * size,
+                          .rank = r->rank + at,
+                          .align = e->results.align};
 }
 
 void pada__log_pass(pada_engine *e)

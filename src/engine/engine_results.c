@@ -105,7 +105,9 @@ pada_results pada__tally_results(pada_engine *e, int n)
     if (!e->tally.open) return e->results;
     PADA_ASSERT(at + n <= e->tally.cap);
     e->tally.n += n;
-    return (pada_results){(char *)r->loss + at * size, (char *)r->norm + at * size, r->rank + at};
+    return (pada_results){.loss = (char *)r->loss + at * size,
+                          .norm = (char *)r->norm + at * size,
+                          .rank = r->rank + at};
 }
 
 pada_status pada_engine_tally_end(pada_engine *e, pada_results_view *view)

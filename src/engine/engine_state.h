@@ -67,6 +67,9 @@ struct pada_engine {
     void *saved_weights, *saved_velocity; /* snapshot, or NULL */
     void *differences, *other_velocity;   /* NULL until they are needed */
     int64_t work_bytes, buffer_bytes;
+    void *taps; /* what was kept, or NULL */
+    int64_t taps_bytes;
+    int n_kept; /* images that it is of */
     pada_results results;
     param_group *groups;
     int n_groups;
@@ -87,6 +90,13 @@ struct pada_engine {
     engine_variance variance;
     engine_tally tally;
 };
+
+/* engine.c: builds, simplifies and plans the network of a path and makes room for it. */
+pada_status pada__plan_path(pada_engine *e, const pada_path *path, int n_images, pada_mode mode,
+                            bool taps);
+/* pada_engine_forward, with taps: kept (PADA_EVAL) or compared (PADA_TRAIN) with this factor. */
+pada_status pada__forward(pada_engine *e, const pada_path *path, const pada_batch *batch,
+                          pada_mode mode, bool taps, double align);
 
 /* engine_log.c: where the next training pass of n images leaves its results, and the next step its
  * norms (NULL: it has to bring them along); called after every training pass, and after every step, where

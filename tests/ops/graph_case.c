@@ -63,6 +63,7 @@ void case_init(graph_case *c, pada_shape image, int n_images, uint64_t seed)
                       .cap_images = n_images,
                       .classes = CASE_CLASSES,
                       .grad_scale = 1,
+                      .align = 0.7,
                       .leftover = 3e5};
     pada_rng_init(&c->rng, seed, "graph case", 0);
     CHECK_OK(pada_graph_create(&c->graph, CASE_MAX_NODES, MAX_TERMS));
@@ -166,6 +167,12 @@ pada_value case_sum2(graph_case *c, pada_term a, pada_term b)
     return case_sum(c, (const pada_term[]){a, b}, 2);
 }
 
+void case_tap(graph_case *c, pada_value x)
+{
+    c->graph->taps = true;
+    pada_graph_tap(c->graph, x, x == PADA_ZERO ? c->image : c->graph->nodes[x].shape);
+}
+
 void case_head(graph_case *c, pada_value x, pada_act act)
 {
     pada_graph_loss(c->graph, case_linear(c, pada_graph_gap(c->graph, x, act), true));
@@ -251,6 +258,9 @@ static int last_write(const pada_program *q, pada_value v, bool grad)
             case PADA_CODE_LINEAR_BWD:
             case PADA_CODE_GAP_BWD: writes = grad && node->x == v; break;
             case PADA_CODE_CONV_BWD: writes = grad && node->x == v && !instr->no_grad_in; break;
+            case PADA_CODE_ALIGN_BWD: writes = grad && node->x == v; break;
+            case PADA_CODE_TAP_KEEP:
+            case PADA_CODE_ALIGN_FWD:
             case PADA_CODE_NORM_SUMS: break;
             case PADA_CODE_COMBINE_BWD:
                 for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
@@ -296,6 +306,8 @@ static void read_results(const graph_case *c, const pada_program *q, const pada_
     r->norm = zeroed(c->n_images, sizeof(double));
     r->rank = zeroed(c->n_images, sizeof(int32_t));
     r->grads = zeroed(c->n_params, sizeof(double));
+    r->align = zeroed(c->n_images, sizeof(double));
+    b->read(d, with->results.align, images, r->align);
     b->unpack(d, (const char *)with->work + place->offset, c->n_images, loss->shape, r->logits);
     b->read(d, with->results.loss, images, r->loss);
     b->read(d, with->results.norm, images, r->norm);
@@ -313,6 +325,22 @@ static void check_gaps(const graph_case *c, const double *grads)
         for (; at < end; at++)
             if (grads[at] != 0) fail_msg("gradient gap holds %g at %d", grads[at], (int)at);
         if (t < c->n_tensors) at += c->tensors[t].range.count;
+    }
+}
+
+/* What taps are compared with: numbers that every type can hold. */
+static void fill_taps(const pada_program *q, const pada_backend *b, pada_device *d, char *taps)
+{
+    for (int v = 0; v < q->n_nodes; v++) {
+        if (q->nodes[v].op != PADA_OP_TAP) continue;
+        const int64_t n = q->n_images * pada_shape_count(q->nodes[v].shape);
+        double *numbers = zeroed(n, sizeof *numbers);
+        pada_rng rng;
+        pada_rng_init(&rng, 3, "taps", (uint64_t)v);
+        for (int64_t i = 0; i < n; i++)
+            numbers[i] = (double)pada_rng_below(&rng, 64) / 32 - 1;
+        b->pack(d, taps + q->node_plans[v].value.offset, q->n_images, q->nodes[v].shape, numbers);
+        free(numbers);
     }
 }
 
@@ -335,19 +363,25 @@ void case_run(const graph_case *c, const pada_backend *b, pada_device *d, case_m
     guarded norm = guarded_make(b, d, c->n_images, 0, guard_value);
     const int64_t rank_bytes = c->n_images * (int64_t)sizeof(int32_t);
     guarded rank = guarded_make(b, d, (rank_bytes + size - 1) / size, 0, guard_value);
+    guarded align = guarded_make(b, d, c->n_images, 0, guard_value);
+    guarded taps = guarded_make(b, d, q->taps_bytes / size, c->leftover, guard_value);
+    if (mode != CASE_EVAL) fill_taps(q, b, d, inside(&taps));
     b->write(d, inside(&params), (pada_range){0, c->n_params}, c->params);
     for (int t = 0; t < c->n_tensors && c->grad_start != 0; t++)
         fill(b, d, &grads, GUARD + c->tensors[t].range.first, c->tensors[t].range.count,
              c->grad_start);
 
-    const pada_bindings with = {.params = inside(&params),
-                                .grads = inside(&grads),
-                                .work = inside(&work),
-                                .images = c->images,
-                                .labels = c->labels,
-                                .weights = c->weights,
-                                .grad_scale = c->grad_scale,
-                                .results = {inside(&loss), inside(&norm), inside(&rank)}};
+    const pada_bindings with = {
+        .params = inside(&params),
+        .grads = inside(&grads),
+        .work = inside(&work),
+        .images = c->images,
+        .labels = c->labels,
+        .weights = c->weights,
+        .grad_scale = c->grad_scale,
+        .taps = inside(&taps),
+        .align = c->align,
+        .results = {inside(&loss), inside(&norm), inside(&rank), inside(&align)}};
     if (mode == CASE_TRAIN_STAGED) {
         for (int s = 0; s < q->n_stages; s++) {
             b->run(d, q, &with, s, 1);
@@ -368,6 +402,8 @@ void case_run(const graph_case *c, const pada_backend *b, pada_device *d, case_m
     guarded_check(b, d, &loss, "losses");
     guarded_check(b, d, &norm, "norms");
     guarded_check(b, d, &rank, "ranks");
+    guarded_check(b, d, &align, "distances");
+    guarded_check(b, d, &taps, "taps");
     check_guarded_host(c->images, c->cap_images * pada_shape_count(c->image), sizeof(float),
                        "images");
     check_gaps(c, r->grads);
@@ -377,6 +413,8 @@ void case_run(const graph_case *c, const pada_backend *b, pada_device *d, case_m
     b->release(d, loss.memory);
     b->release(d, norm.memory);
     b->release(d, rank.memory);
+    b->release(d, align.memory);
+    b->release(d, taps.memory);
     pada_plan_destroy(plan);
 }
 
@@ -387,6 +425,7 @@ void case_result_deinit(case_result *r)
     free(r->norm);
     free(r->rank);
     free(r->grads);
+    free(r->align);
     for (int v = 0; v < CASE_MAX_NODES; v++) {
         free(r->values[v]);
         free(r->node_grads[v]);
@@ -398,7 +437,7 @@ double case_objective(const graph_case *c, const case_result *r)
     double sum = 0;
 
     for (int i = 0; i < c->n_images; i++)
-        sum += (c->weights ? c->weights[i] : 1) * r->loss[i];
+        sum += (c->weights ? c->weights[i] : 1) * (r->loss[i] + c->align * r->align[i]);
     return c->grad_scale * sum / c->n_images;
 }
 

@@ -39,6 +39,7 @@ typedef struct graph_case {
     int32_t *labels;
     float *weights;    /* [n] or NULL */
     double grad_scale; /* 1 */
+    double align; /* factor of the distance of taps from random tensors; 0.7 where there are taps */
     double leftover;   /* what the work buffer is full of before a run; a large number */
     double grad_start; /* what the tensors of the gradient buffer hold before a run; 0 */
     pada_rng rng;
@@ -62,6 +63,8 @@ pada_term case_pool(pada_value x, int kernel, int stride, int pad);
 pada_value case_sum(graph_case *c, const pada_term *terms, int n);
 pada_value case_sum1(graph_case *c, pada_term a);
 pada_value case_sum2(graph_case *c, pada_term a, pada_term b);
+/* A tap of x, or of zeros of the shape of the images. */
+void case_tap(graph_case *c, pada_value x);
 /* gap, linear, loss. */
 void case_head(graph_case *c, pada_value x, pada_act act);
 /* The same behind a 3x3 conv of stride 2, so that the gradient of x differs from pixel to pixel. */
@@ -73,6 +76,7 @@ typedef struct case_result {
     int n_images, classes, n_nodes;
     int64_t n_params;
     double *logits, *loss, *norm, *grads;
+    double *align; /* of images; zeros without taps */
     int32_t *rank;
     /* Tensors of the work buffer, plain [n, c, h, w]; NULL where the program has none or runs were
      * not staged. */
@@ -91,7 +95,7 @@ void case_run(const graph_case *c, const pada_backend *backend, pada_device *dev
               case_result *r);
 void case_result_deinit(case_result *r);
 
-/* grad_scale * mean(weight * loss): what the gradients are of. */
+/* grad_scale * mean(weight * (loss + align * distance)): what the gradients are of. */
 double case_objective(const graph_case *c, const case_result *r);
 
 /* Distance of the interior values of r (a staged run) that pass an activation from its kinks. */

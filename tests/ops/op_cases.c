@@ -302,6 +302,46 @@ static void image_weights(graph_case *c)
     case_readout(c, normed_stem(c));
 }
 
+/* The only reader of the tapped value, and one of several. */
+static void tap_alone(graph_case *c)
+{
+    const pada_value y = normed_stem(c);
+
+    case_tap(c, case_sum1(c, case_pool(y, 3, 1, 1)));
+    case_readout(c, y);
+}
+
+static void tap_of_conv(graph_case *c)
+{
+    const pada_value z = stem(c);
+
+    case_tap(c, z);
+    case_readout(c, case_sum1(c, case_norm(z)));
+}
+
+static void tap_of_sum(graph_case *c)
+{
+    const pada_value y = normed_stem(c), z = case_conv(c, y, plain(5, 3, 1), false);
+    const pada_value s = case_sum2(c, case_norm(z), case_same(y));
+
+    case_random_weights(c);
+    c->grad_scale = 0.75;
+    case_tap(c, s);
+    case_readout(c, case_sum2(c, case_norm(s), case_same(s)));
+}
+
+/* Taps of the same value, of zeros, and of values in several stages. */
+static void many_taps(graph_case *c)
+{
+    const pada_value y = normed_stem(c), p = case_sum1(c, case_pool(y, 2, 2, 0));
+
+    case_tap(c, y);
+    case_tap(c, PADA_ZERO);
+    case_tap(c, y);
+    case_tap(c, p);
+    case_readout(c, p);
+}
+
 const sum_case sum_cases[] = {
     {"identity", identity, false},
     {"batch norm", batch_norm, false},
@@ -334,5 +374,9 @@ const sum_case sum_cases[] = {
     {"linear without bias", linear_without_bias, false},
     {"linear of nothing", linear_of_nothing, false},
     {"weights of the images", image_weights, false},
+    {"tap of a value that nobody else reads", tap_alone, false},
+    {"tap of a conv", tap_of_conv, false},
+    {"tap of a sum", tap_of_sum, false},
+    {"many taps", many_taps, false},
 };
 const int n_sum_cases = sizeof sum_cases / sizeof *sum_cases;

@@ -79,6 +79,7 @@ static worst compare(const graph_case *c, const case_result *a, const case_resul
     consider(&w, a->logits, b->logits, (int64_t)b->n_images * b->classes, 0, "logits", 0);
     consider(&w, a->loss, b->loss, b->n_images, 0, "loss", 0);
     consider(&w, a->norm, b->norm, b->n_images, 0, "norm", 0);
+    consider(&w, a->align, b->align, b->n_images, 0, "distance", 0);
     for (int64_t i = 0; i < b->n_params; i++)
         if (fabs(b->grads[i]) > largest) largest = fabs(b->grads[i]);
     for (int t = 0; t < c->n_tensors; t++)
@@ -102,6 +103,7 @@ static bool same_bits(const case_result *a, const case_result *b)
     return memcmp(a->logits, b->logits, n * (size_t)b->classes * sizeof(double)) == 0 &&
            memcmp(a->loss, b->loss, n * sizeof(double)) == 0 &&
            memcmp(a->norm, b->norm, n * sizeof(double)) == 0 &&
+           memcmp(a->align, b->align, n * sizeof(double)) == 0 &&
            memcmp(a->rank, b->rank, n * sizeof(int32_t)) == 0 &&
            memcmp(a->grads, b->grads, (size_t)b->n_params * sizeof(double)) == 0;
 }
@@ -312,6 +314,9 @@ static void build_mixed(graph_case *c, int n_images)
     const pada_value a = case_sum2(c, case_norm(case_conv(c, x, conv3, false)), case_same(x));
     const pada_value b =
         case_sum2(c, case_norm(case_conv(c, a, conv1, false)), case_pool(x, 3, 1, 1));
+    case_tap(c, x);
+    case_tap(c, PADA_ZERO);
+    case_tap(c, b);
     case_head(c, case_conv(c, b, half, true), PADA_ACT_RELU);
 }
 

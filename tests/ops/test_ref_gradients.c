@@ -26,7 +26,7 @@ static double objective(const graph_case *c)
 {
     case_result r;
 
-    case_run(c, ref, device, CASE_EVAL, &r);
+    case_run(c, ref, device, c->graph->taps ? CASE_TRAIN : CASE_EVAL, &r);
     const double value = case_objective(c, &r);
     case_result_deinit(&r);
     return value;

@@ -1,0 +1,44 @@
+/* engine_align.c - passes whose features are kept, and passes that are pulled towards them. */
+#include "engine/engine_state.h"
+
+/* Room for the taps of a full batch, and for whatever any path needs to keep and compare them. */
+static pada_status make_room(pada_engine *e)
+{
+    const int64_t size = pada_dtype_bytes(e->backend->dtype);
+
+    if (e->taps) return PADA_OK;
+    for (int i = 0; i < e->space.ops->n_extremes; i++) {
+        const pada_path *path = &e->space.ops->extremes[i];
+        PADA_TRY(pada__plan_path(e, path, e->batch_size, PADA_EVAL, true));
+        PADA_TRY(pada__plan_path(e, path, e->batch_size, PADA_TRAIN, true));
+    }
+    if (!e->results.align)
+        PADA_TRY(e->backend->alloc(e->device, &e->results.align, e->batch_size * size));
+    const int64_t bytes = pada_plan_program(e->plan)->taps_bytes;
+    if (bytes == 0)
+        return PADA_FAIL(PADA_EUNSUPPORTED, "space %s has nothing to align", e->space.ops->name);
+    PADA_TRY(e->backend->alloc(e->device, &e->taps, bytes));
+    e->taps_bytes = bytes;
+    return PADA_OK;
+}
+
+pada_status pada_engine_keep_taps(pada_engine *e, const pada_path *path, const pada_batch *batch)
+{
+    PADA_ASSERT(e->mode == PADA_TRAIN);
+    PADA_TRY(make_room(e));
+    PADA_TRY(pada__forward(e, path, batch, PADA_EVAL, true, 0));
+    e->n_kept = batch->n;
+    return PADA_OK;
+}
+
+pada_status pada_engine_forward_aligned(pada_engine *e, const pada_path *path,
+                                        const pada_batch *batch, double factor)
+{
+    PADA_ASSERT(e->taps && e->n_kept == batch->n);
+    return pada__forward(e, path, batch, PADA_TRAIN, true, factor);
+}
+
+void pada_engine_distances(const pada_engine *e, double *distances)
+{
+    e->backend->read(e->device, e->results.align, (pada_range){0, e->last_n}, distances);
+}
