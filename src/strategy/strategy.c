@@ -66,3 +66,12 @@ pada_status pada_strategy_single_path(pada_engine *e, const pada_path *path,
     PADA_TRY(pada_strategy_add_path(e, path, draws, weights, grad_scale));
     return pada_engine_step(e, sgd, &stats);
 }
+
+void pada_strategy_visit_path(const pada_space *space, const char *name, pada_path *path,
+                              pada_state *state)
+{
+    pada_state_array(state, name, PADA_STATE_U8, path->choice, PADA_MAX_SLOTS);
+    if (!pada_path_is_valid(space, path))
+        pada_state_reject(
+            state, PADA_FAIL(PADA_EDATA, "a path that space %s does not have", space->ops->name));
+}

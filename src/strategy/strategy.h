@@ -21,8 +21,11 @@ extern "C" {
 typedef struct pada_strategy_env {
     const pada_space *space;
     const pada_params *params;
+    const pada_dataset *data;
+    bool on_device;        /* the engine holds the training images: batches are picks */
     const int32_t *labels; /* [n_images] of the training images */
     int n_images, n_classes;
+    int n_held_out; /* images of the training split behind the n_images that steps train on */
     int n_epochs, batch_size;
     uint64_t seed;
 } pada_strategy_env;
@@ -83,6 +86,10 @@ const pada_strategy_ops *pada_strategy_get(int i);
  * `weights` of the losses (NULL: none). */
 pada_status pada_strategy_add_path(pada_engine *e, const pada_path *path, const pada_draws *draws,
                                    const float *weights, double grad_scale);
+
+/* A path in a checkpoint; one that the space does not have is rejected. */
+void pada_strategy_visit_path(const pada_space *space, const char *name, pada_path *path,
+                              pada_state *state);
 
 /* The step of every strategy that trains one path at a time. `weights` are factors of the losses
  * in the gradient, or NULL. */

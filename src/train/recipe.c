@@ -45,6 +45,8 @@ const pada_opt pada_recipe_options[] = {
     COMMON_OPTIONS("250", "0.05", "0.00025", "5", "false"),
     CHOICE("opt-mode", opt_mode, "dense", "dense|skip",
            "move every parameter sampled so far (as the official code), or only those of the step"),
+    REAL("hold-out", hold_out, "0", 0.9,
+         "share of the training images, the last ones, that no step trains on"),
     FLAG("variance", variance, "false", "measure the variance of the gradients in every epoch"),
     INT("validate", validate, "1000", 0, 1e9,
         "test images tried after every epoch, each batch on a random path; 0: none"),

@@ -19,6 +19,7 @@ typedef struct pada_recipe {
     int opt_mode; /* pada_sgd_mode */
     bool augment;
     uint64_t seed;
+    double hold_out;  /* share of the training images that no step trains on */
     bool variance;    /* measure the variance of gradients */
     int64_t validate; /* test images that every epoch is tried on; 0: none */
 } pada_recipe;

@@ -70,7 +70,7 @@ static pada_status make_loaders(trainer *t)
     void *memory;
 
     PADA_TRY(pada_engine_hold(t->desc->engine, data, desc.split));
-    desc.held = pada_engine_holds(t->desc->engine, data, desc.split);
+    t->env.on_device = desc.held = pada_engine_holds(t->desc->engine, data, desc.split);
     PADA_TRY(pada_loader_create(&t->loader, &desc));
     if (recipe->validate == 0) return PADA_OK;
     const int available = data->n_images[PADA_SPLIT_TEST];
@@ -98,14 +98,22 @@ static pada_status begin(trainer *t)
     const pada_train_desc *desc = t->desc;
     const pada_recipe *recipe = desc->recipe;
 
+    const int n_train = desc->data->n_images[PADA_SPLIT_TRAIN];
+    const int n_held_out = (int)lround(recipe->hold_out * n_train);
+
     PADA_TRY(pada_engine_check_data(desc->engine, desc->data));
     t->env = (pada_strategy_env){.space = pada_engine_space(desc->engine),
                                  .params = pada_engine_params(desc->engine),
-                                 .n_images = desc->data->n_images[PADA_SPLIT_TRAIN],
+                                 .data = desc->data,
+                                 .n_images = n_train - n_held_out,
+                                 .n_held_out = n_held_out,
                                  .n_classes = desc->data->n_classes,
                                  .n_epochs = (int)recipe->epochs,
                                  .batch_size = (int)recipe->batch_size,
                                  .seed = recipe->seed};
+    if (t->env.batch_size > t->env.n_images)
+        return PADA_FAIL(PADA_EINVAL, "batches of %d images; there are %d to train on",
+                         t->env.batch_size, t->env.n_images);
     PADA_TRY(make_loaders(t));
     PADA_TRY(make_room(t));
     t->n_steps = (t->env.n_images + t->env.batch_size - 1) / t->env.batch_size;
