@@ -178,25 +178,28 @@ typedef struct variant {
     const char *name, *method;
     const void *settings;
     const char *flags; /* instead of settings */
+    double hold_out;   /* of the recipe */
 } variant;
 
 static const variant variants[] = {
-    {"spos", "spos", NULL, ""},
-    {"pada", "pada", &official, NULL},
-    {"opposite", "pada", &opposite, NULL},
-    {"pa", "pa", &opposite.path, NULL},
-    {"da", "da", &opposite.data, NULL},
-    {"uniform_replacement", "uniform_replacement", NULL, ""},
-    {"conv_anneal", "conv_anneal", NULL, ""},
-    {"single", "single", &one_network, NULL},
-    {"fairnas", "fairnas", NULL, ""},
-    {"fairnas-released", "fairnas", NULL, "--fairnas-as-released"},
-    {"sumnas", "sumnas", NULL, "--sumnas-anneal-inner"},
-    {"sumnas-released", "sumnas", NULL, "--sumnas-as-released"},
-    {"nsas", "nsas", NULL, "--nsas-archive 4 --nsas-recent 6 --nsas-candidates 1"},
-    {"nsas-released", "nsas", NULL, "--nsas-as-released"},
-    {"magic_t", "magic_t", NULL, ""},
-    {"spos_depth", "spos_depth", NULL, ""},
+    {"spos", "spos", NULL, "", 0},
+    {"pada", "pada", &official, NULL, 0},
+    {"opposite", "pada", &opposite, NULL, 0},
+    {"pa", "pa", &opposite.path, NULL, 0},
+    {"da", "da", &opposite.data, NULL, 0},
+    {"uniform_replacement", "uniform_replacement", NULL, "", 0},
+    {"conv_anneal", "conv_anneal", NULL, "", 0},
+    {"single", "single", &one_network, NULL, 0},
+    {"fairnas", "fairnas", NULL, "", 0},
+    {"fairnas-released", "fairnas", NULL, "--fairnas-as-released", 0},
+    {"sumnas", "sumnas", NULL, "--sumnas-anneal-inner", 0},
+    {"sumnas-released", "sumnas", NULL, "--sumnas-as-released", 0},
+    {"nsas", "nsas", NULL, "--nsas-archive 4 --nsas-recent 6 --nsas-candidates 1", 0},
+    {"nsas-released", "nsas", NULL, "--nsas-as-released", 0},
+    {"magic_t", "magic_t", NULL, "", 0},
+    {"magic_a", "magic_a", NULL, "--anchor-every 3", 0.15},
+    {"magic_at", "magic_at", NULL, "--align 0.2", 0.15},
+    {"spos_depth", "spos_depth", NULL, "", 0},
 };
 
 /* Borrowed until the next call. */
@@ -209,6 +212,20 @@ static const void *settings_of(const variant *v)
     return settings;
 }
 
+static pada_status run_variant(const char *folder, const variant *v, int steps)
+{
+    const pada_recipe usual = recipe;
+
+    if (v->hold_out > 0) { /* far enough for anchors to change */
+        recipe.hold_out = v->hold_out;
+        recipe.lr = 1;
+        recipe.clip = 5;
+    }
+    const pada_status st = run(folder, method(v->method), settings_of(v), steps);
+    recipe = usual;
+    return st;
+}
+
 /* ---- tests ---- */
 
 static void runs_repeat(void **state)
@@ -219,14 +236,14 @@ static void runs_repeat(void **state)
         char a[64], b[64], first[8192], second[8192];
         snprintf(a, sizeof a, "repeat-a-%s", v->name);
         snprintf(b, sizeof b, "repeat-b-%s", v->name);
-        CHECK_OK(run(scratch_path(a), method(v->method), settings_of(v), 0));
-        CHECK_OK(run(scratch_path(b), method(v->method), settings_of(v), 0));
+        CHECK_OK(run_variant(scratch_path(a), v, 0));
+        CHECK_OK(run_variant(scratch_path(b), v, 0));
         assert_true(hash_run(scratch_path(a)) == hash_run(scratch_path(b)));
         read_metrics(scratch_path(a), first, sizeof first);
         read_metrics(scratch_path(b), second, sizeof second);
         assert_string_equal(first, second);
         /* A finished run has nothing left to do. */
-        CHECK_OK(run(scratch_path(a), method(v->method), settings_of(v), 0));
+        CHECK_OK(run_variant(scratch_path(a), v, 0));
         assert_true(hash_run(scratch_path(a)) == hash_run(scratch_path(b)));
     }
 }
@@ -241,15 +258,14 @@ static void stopped_runs_end_the_same(void **state)
         const variant *v = &variants[i];
         char name[64], whole[8192], parts[8192];
         snprintf(name, sizeof name, "whole-%s", v->name);
-        CHECK_OK(run(scratch_path(name), method(v->method), settings_of(v), 0));
+        CHECK_OK(run_variant(scratch_path(name), v, 0));
         const uint64_t want = hash_run(scratch_path(name));
         read_metrics(scratch_path(name), whole, sizeof whole);
         for (size_t s = 0; s < sizeof strides / sizeof *strides; s++) {
             pada_status st;
             int starts = 0;
             snprintf(name, sizeof name, "stopped-%s-%d", v->name, strides[s]);
-            while ((st = run(scratch_path(name), method(v->method), settings_of(v), strides[s])) ==
-                   PADA_ESTOPPED)
+            while ((st = run_variant(scratch_path(name), v, strides[s])) == PADA_ESTOPPED)
                 starts++;
             CHECK_OK(st);
             assert_true(starts >= EPOCHS * STEPS / strides[s] - 1);
@@ -288,6 +304,50 @@ static void uniform_importance_is_spos(void **state)
     const variant archive = {.method = "nsas", .flags = "--nsas-beta 0.1"};
     assert_true(weights_after("eq-nsas", "nsas", settings_of(&no_archive)) == spos);
     assert_true(weights_after("eq-nsas2", "nsas", settings_of(&archive)) != spos);
+}
+
+/* An anchor without weight is no anchor. */
+static void alignment_without_weight_is_none(void **state)
+{
+    const variant off = {.method = "magic_at", .flags = "--align 0"},
+                  on = {.method = "magic_at", .flags = "--align 0.1", .hold_out = 0.1};
+    const variant off_a = {.method = "magic_a", .flags = "--align 0"},
+                  plain = {.method = "magic_t", .flags = ""};
+    const uint64_t walk = weights_after("eq-magic_t", "magic_t", settings_of(&plain));
+
+    (void)state;
+    assert_true(weights_after("eq-magic_at", "magic_at", settings_of(&off)) == walk);
+    assert_true(weights_after("eq-magic_a", "magic_a", settings_of(&off_a)) ==
+                weights_after("eq-spos2", "spos", NULL));
+    CHECK_OK(run_variant(scratch_path("eq-aligned"), &on, 0));
+    assert_true(pada_engine_weights_hash(engine) != walk);
+    /* Nothing to compare on. */
+    assert_int_equal(run(NULL, method("magic_at"), settings_of(&on), 0), PADA_EINVAL);
+    assert_non_null(strstr(pada_message(), "--hold-out"));
+}
+
+/* Images that are held out change nothing, and an epoch is shorter. */
+static void held_out_images_are_not_trained_on(void **state)
+{
+    char metrics[8192];
+    uint8_t pixels[sizeof data.pixels[0][0]];
+
+    (void)state;
+    recipe.hold_out = 0.25;
+    const uint64_t before = weights_after("held-a", "pada", &official);
+    memcpy(pixels, data.pixels[0][33], sizeof pixels);
+    memset(data.pixels[0][33], 77, sizeof pixels);
+    assert_true(weights_after("held-b", "pada", &official) == before);
+    memcpy(data.pixels[0][33], pixels, sizeof pixels);
+    read_metrics(scratch_path("held-b"), metrics, sizeof metrics);
+    assert_non_null(strstr(metrics, "\n0,3,3,33,")); /* epoch, steps, passes, images */
+    memset(data.pixels[0][32], 77, sizeof pixels);   /* the last one that is not */
+    assert_true(weights_after("held-c", "pada", &official) != before);
+    tiny_data_init(&data);
+    recipe.hold_out = 0.9;
+    assert_int_equal(run(NULL, method("spos"), NULL, 0), PADA_EINVAL);
+    assert_non_null(strstr(pada_message(), "there are 4 to train on"));
+    recipe.hold_out = 0;
 }
 
 /* ---- each saved field is needed ---- */
@@ -343,7 +403,7 @@ static bool is_needed(const variant *v, const char *checkpoint, const char *name
     CHECK_OK(pada_make_dirs(scratch_path(file)));
     snprintf(file, sizeof file, "%s/ckpt/00000006.safetensors", folder);
     spoil(checkpoint, scratch_path(file), name);
-    if (run(scratch_path(folder), method(v->method), settings_of(v), 0) != PADA_OK) return true;
+    if (run_variant(scratch_path(folder), v, 0) != PADA_OK) return true;
     if (hash_run(scratch_path(folder)) != want) return true;
     read_metrics(scratch_path(folder), have, sizeof have);
     /* The rows of the first epoch are missing here; compare the others. */
@@ -355,7 +415,7 @@ static bool is_needed(const variant *v, const char *checkpoint, const char *name
 
 static void every_saved_field_is_needed(void **state)
 {
-    static const char *const used[] = {"pada", "opposite", "sumnas-released", "nsas", "magic_t"};
+    static const char *const used[] = {"pada", "opposite", "sumnas-released", "nsas", "magic_at"};
     static char names[60][128];
     static bool needed[60];
     int n_names = 0;
@@ -369,11 +429,11 @@ static void every_saved_field_is_needed(void **state)
         pada_text path = {0};
         pada_safetensors *file;
         snprintf(folder, sizeof folder, "fields-whole-%s", v->name);
-        CHECK_OK(run(scratch_path(folder), method(v->method), settings_of(v), 0));
+        CHECK_OK(run_variant(scratch_path(folder), v, 0));
         const uint64_t want = hash_run(scratch_path(folder));
         read_metrics(scratch_path(folder), metrics, sizeof metrics);
         snprintf(folder, sizeof folder, "fields-%s", v->name);
-        assert_int_equal(run(scratch_path(folder), method(v->method), settings_of(v), 6),
+        assert_int_equal(run_variant(scratch_path(folder), v, 6),
                          PADA_ESTOPPED); /* the middle of the second epoch */
         CHECK_OK(pada_checkpoint_newest(scratch_path(folder), &path));
         /* The way itself changes nothing. */
@@ -516,6 +576,11 @@ static void out_of_memory(void **state)
     CHECK_OK(method_settings(method("nsas"), "", settings, sizeof settings));
     CHECK_OK(run(NULL, method("nsas"), settings, 0));
     assert_survives_oom(run(NULL, method("nsas"), settings, 0), (void)0);
+    recipe.hold_out = 0.1;
+    CHECK_OK(method_settings(method("magic_at"), "", settings, sizeof settings));
+    CHECK_OK(run(NULL, method("magic_at"), settings, 0));
+    assert_survives_oom(run(NULL, method("magic_at"), settings, 0), (void)0);
+    recipe.hold_out = 0;
     recipe.epochs = EPOCHS;
 }
 
@@ -525,6 +590,8 @@ int main(void)
         cmocka_unit_test(runs_repeat),
         cmocka_unit_test(stopped_runs_end_the_same),
         cmocka_unit_test(uniform_importance_is_spos),
+        cmocka_unit_test(alignment_without_weight_is_none),
+        cmocka_unit_test(held_out_images_are_not_trained_on),
         cmocka_unit_test(every_saved_field_is_needed),
         cmocka_unit_test(a_damaged_checkpoint_falls_back),
         cmocka_unit_test(only_two_checkpoints_are_kept),

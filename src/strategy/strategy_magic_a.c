@@ -1,0 +1,73 @@
+/* strategy_magic_a.c - MAGIC-A: uniformly random paths, pulled towards an anchor. */
+#include "sampler/data_sampler.h"
+#include "strategy/anchor.h"
+
+typedef struct magic_a {
+    pada_path_sampler sampler; /* uniform */
+    pada_anchor anchor;
+} magic_a;
+
+static pada_status bind_settings(void *settings, pada_options *options)
+{
+    return pada_options_bind(options, pada_anchor_options, settings);
+}
+
+static pada_status init(void *self, const pada_strategy_env *env, const void *settings)
+{
+    magic_a *s = self;
+
+    pada_path_sampler_init(&s->sampler, env->space);
+    return pada_anchor_init(&s->anchor, env, settings);
+}
+
+static void deinit(void *self)
+{
+    pada_anchor_deinit(&((magic_a *)self)->anchor);
+}
+
+static pada_status begin_epoch(void *self, const pada_epoch *epoch, int32_t *order)
+{
+    const pada_strategy_env *env = ((magic_a *)self)->anchor.env;
+
+    pada_data_permute(env->seed, epoch->index, order, env->n_images);
+    return PADA_OK;
+}
+
+static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
+                        const pada_epoch *epoch, int64_t number)
+{
+    magic_a *s = self;
+    pada_path path;
+
+    pada_path_sampler_draw(&s->sampler, s->anchor.env->seed, number, false, &path);
+    return pada_anchor_step(&s->anchor, e, &path, draws, epoch, number);
+}
+
+static void visit(void *self, pada_state *state)
+{
+    pada_anchor_visit(&((magic_a *)self)->anchor, state);
+}
+
+static void distributions(const void *self, const pada_epoch *epoch, pada_distributions *out)
+{
+    const magic_a *s = self;
+
+    (void)epoch;
+    *out = (pada_distributions){.paths = &s->sampler};
+}
+
+extern const pada_strategy_ops pada_strategy_magic_a;
+const pada_strategy_ops pada_strategy_magic_a = {
+    .name = "magic_a",
+    .summary = "uniformly random paths, pulled towards the features of an anchor (MAGIC-A)",
+    .settings_bytes = sizeof(pada_anchor_settings),
+    .bind_settings = bind_settings,
+    .defaults = pada_anchor_defaults,
+    .state_bytes = sizeof(magic_a),
+    .init = init,
+    .deinit = deinit,
+    .begin_epoch = begin_epoch,
+    .step = step,
+    .visit = visit,
+    .distributions = distributions,
+};
