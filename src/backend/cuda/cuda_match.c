@@ -358,7 +358,7 @@ static void match_forward(const matcher *k)
 /* The value whose gradient an instruction contributes to or, NORM_SUMS, waits for; -1: none. */
 static pada_value receiver(const pada_program *q, const pada_instr *instr)
 {
-    if (instr->code == PADA_CODE_NORM_SUMS) return instr->v;
+    if (instr->code == PADA_CODE_NORM_SUMS) return instr->dy;
     if (instr->code == PADA_CODE_COMBINE_BWD) return q->terms[instr->term].x;
     return q->nodes[instr->v].x;
 }
@@ -370,7 +370,8 @@ static bool is_node_part(const matcher *k, const pada_instr *instr, pada_act act
     const pada_program *q = k->q;
 
     switch (instr->code) {
-    case PADA_CODE_NORM_SUMS: return count_norms(k, &q->nodes[instr->v]) <= CUDA_NODE_TERMS;
+    case PADA_CODE_NORM_SUMS: /* of the gradient's own sum, not of a probe */
+        return instr->v == instr->dy && count_norms(k, &q->nodes[instr->v]) <= CUDA_NODE_TERMS;
     case PADA_CODE_COMBINE_BWD: /* one flow is left for what others contribute */
         return (!instr->norms || n_norms == 0) && is_node_term(&q->terms[instr->term]) &&
                n_flows < CUDA_NODE_CONVS - 1;

@@ -157,8 +157,8 @@ static void norm_sums(const run *r, const pada_instr *instr)
         if (r->q->terms[t].kind != PADA_TERM_BATCHNORM) continue;
         const float *mean = work_at(r, r->q->node_plans[x].stats);
         cuda_run_note(r,
-                      pada_cuda_norm_coef(r->d->stream, grad(r, instr->v), value(r, x), node->shape,
-                                          r->q->n_images, mean, mean + vector_of(node),
+                      pada_cuda_norm_coef(r->d->stream, grad(r, instr->dy), value(r, x),
+                                          node->shape, r->q->n_images, mean, mean + vector_of(node),
                                           r->d->partial.data, work_at(r, r->q->term_plans[t].coef),
                                           vector_of(node)),
                       "norm_coef");
