@@ -40,7 +40,8 @@ typedef enum pada_code {
     PADA_CODE_ALIGN_FWD,
     PADA_CODE_LINEAR_BWD,
     PADA_CODE_GAP_BWD,
-    /* of a combine whose gradient is complete: sum(dy), and sum(dy * (x - mean)) per term */
+    /* of a combine whose gradient is complete, or of a probe of it: sum(dy), and sum(dy * (x - mean))
+     * per term */
     PADA_CODE_NORM_SUMS,
     PADA_CODE_COMBINE_BWD, /* gradients of the terms that are not left to CONV_BWD */
     PADA_CODE_CONV_BWD,    /* weight gradient, and the gradient of x through the activation */
@@ -78,7 +79,8 @@ typedef struct pada_instr {
     /* CONV_BWD, GAP_BWD, LINEAR_BWD, ALIGN_BWD: add to the gradient of x. ALIGN_FWD: to the result */
     bool accumulate;
     bool no_grad_in; /* CONV_BWD: x needs no gradient */
-    /* CONV_BWD: the node whose gradient is read; v itself, or the combine that v feeds */
+    /* CONV_BWD: the node whose gradient is read; v itself, or the combine that v feeds. NORM_SUMS: v,
+     * or the combine that v probes */
     pada_value dy;
     /* CONV_BWD: the term of dy through which v feeds it, with coef; -1: the gradient as it is.
      * COMBINE_BWD: the one term it is for; -1: all */

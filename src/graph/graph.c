@@ -72,7 +72,7 @@ static pada_value push(pada_graph *g, const pada_node *node)
 static int is_operand(const pada_graph *g, pada_value v)
 {
     return v >= 0 && v < g->n_nodes && g->nodes[v].op != PADA_OP_LOSS &&
-           g->nodes[v].op != PADA_OP_TAP;
+           g->nodes[v].op != PADA_OP_TAP && g->nodes[v].op != PADA_OP_PROBE;
 }
 
 /* Images are read by convolutions only; backends do not bring them into their own layout. */
@@ -105,10 +105,9 @@ static pada_status term_shape(const pada_graph *g, const pada_term *term, pada_s
     return term->kind == PADA_TERM_AVGPOOL ? pada_pool_shape(&term->pool, *out, out) : PADA_OK;
 }
 
-pada_value pada_graph_combine(pada_graph *g, const pada_term *terms, int n_terms)
+/* Appends the terms that are not zero to those of the node, whose shape they have or give. */
+static void add_terms(pada_graph *g, pada_node *node, const pada_term *terms, int n_terms)
 {
-    pada_node node = {.op = PADA_OP_COMBINE, .x = PADA_ZERO, .first_term = g->n_terms};
-
     for (int i = 0; i < n_terms && g->status == PADA_OK; i++) {
         pada_shape shape;
         if (terms[i].x == PADA_ZERO) continue;
@@ -119,16 +118,36 @@ pada_value pada_graph_combine(pada_graph *g, const pada_term *terms, int n_terms
             g->status = PADA_FAIL(PADA_EINVAL, "graph has more than %d terms", g->cap_terms);
             break;
         }
-        if (node.n_terms == 0) node.shape = shape;
-        if (!pada_shape_equal(shape, node.shape)) {
-            g->status = PADA_FAIL(PADA_EINVAL, "sum of %dx%dx%d and %dx%dx%d", node.shape.c,
-                                  node.shape.h, node.shape.w, shape.c, shape.h, shape.w);
+        if (pada_shape_count(node->shape) == 0) node->shape = shape;
+        if (!pada_shape_equal(shape, node->shape)) {
+            g->status = PADA_FAIL(PADA_EINVAL, "sum of %dx%dx%d and %dx%dx%d", node->shape.c,
+                                  node->shape.h, node->shape.w, shape.c, shape.h, shape.w);
             break;
         }
         g->terms[g->n_terms++] = terms[i];
-        node.n_terms++;
+        node->n_terms++;
     }
+}
+
+pada_value pada_graph_combine(pada_graph *g, const pada_term *terms, int n_terms)
+{
+    pada_node node = {.op = PADA_OP_COMBINE, .x = PADA_ZERO, .first_term = g->n_terms};
+
+    add_terms(g, &node, terms, n_terms);
     return node.n_terms == 0 ? PADA_ZERO : push(g, &node);
+}
+
+void pada_graph_probe(pada_graph *g, pada_value y, const pada_term *terms, int n_terms)
+{
+    pada_node node = {.op = PADA_OP_PROBE, .x = y, .first_term = g->n_terms};
+
+    if (g->status != PADA_OK || y == PADA_ZERO) return;
+    PADA_ASSERT(y == g->n_nodes - 1 && g->nodes[y].op == PADA_OP_COMBINE);
+    for (int i = 0; i < n_terms; i++)
+        PADA_ASSERT(terms[i].kind == PADA_TERM_BATCHNORM);
+    node.shape = g->nodes[y].shape;
+    add_terms(g, &node, terms, n_terms);
+    if (node.n_terms > 0) push(g, &node);
 }
 
 pada_value pada_graph_gap(pada_graph *g, pada_value x, pada_act act)

@@ -23,6 +23,7 @@ typedef struct pada_graph {
     int n_nodes, n_terms;
     int cap_nodes, cap_terms;
     bool taps;                /* pada_graph_tap adds something; false unless the owner sets it */
+    int probes;               /* how many blocks a builder is to probe; 0 likewise */
     pada_status status;       /* the first failure of a builder call */
     struct pada_graph *spare; /* room for pada_graph_simplify to write into */
     int *scratch;             /* 3 * cap_nodes, for its bookkeeping */
@@ -45,6 +46,10 @@ pada_value pada_graph_linear(pada_graph *g, pada_value x, int out, int64_t weigh
 /* Says that x, of this shape even if it is zero, can be kept and compared between paths. The taps
  * of all paths of a space must agree in number, order and shapes. */
 void pada_graph_tap(pada_graph *g, pada_value x, pada_shape shape);
+/* Asks, in training, for sum(dy * batchnorm(z)) of every term: the derivative of the loss by a factor
+ * of batchnorm(z) in the sum y. Terms are batch norms of values of the shape of y; zeros are dropped.
+ * Stands directly behind y, and is dropped if y does not reach the loss. */
+void pada_graph_probe(pada_graph *g, pada_value y, const pada_term *terms, int n_terms);
 pada_value pada_graph_loss(pada_graph *g, pada_value logits);
 
 pada_status pada_graph_status(const pada_graph *g);

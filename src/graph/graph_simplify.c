@@ -1,7 +1,7 @@
 /* graph_simplify.c - exact simplifications of a graph before it is planned.
  *
  * Invariants of the result:
- *   S1  every node reaches the loss or a tap;
+ *   S1  every node reaches the loss or a tap, or is a probe of one that does, or is read by one;
  *   S2  no combine is a single identity;
  *   S3  a combine whose only reader is an identity term has been moved into that reader. */
 #include <string.h>
@@ -21,18 +21,24 @@ static bool is_sink(const pada_node *node)
     return node->op == PADA_OP_LOSS || node->op == PADA_OP_TAP;
 }
 
+/* A probe is wanted if its sum is. Whatever else reads the sum stands behind the probe. */
+static bool is_wanted_probe(const pada_graph *g, const book *b, int v)
+{
+    return g->nodes[v].op == PADA_OP_PROBE && b->uses[b->alias[g->nodes[v].x]] > 0;
+}
+
 /* Counts the readers of every value that a sink needs, last node first. */
 static void count_uses(const pada_graph *g, book *b)
 {
     memset(b->uses, 0, (size_t)g->n_nodes * sizeof *b->uses);
     for (int v = g->n_nodes - 1; v >= 0; v--) {
         const pada_node *node = &g->nodes[v];
-        if (b->alias[v] != v || (!is_sink(node) && b->uses[v] == 0)) continue;
-        if (node->op == PADA_OP_COMBINE)
-            for (int i = 0; i < node->n_terms; i++)
-                b->uses[b->alias[g->terms[node->first_term + i].x]]++;
-        else if (node->x != PADA_ZERO)
-            b->uses[b->alias[node->x]]++;
+        if (b->alias[v] != v || (!is_sink(node) && !is_wanted_probe(g, b, v) && b->uses[v] == 0))
+            continue;
+        for (int i = 0; i < node->n_terms; i++)
+            b->uses[b->alias[g->terms[node->first_term + i].x]]++;
+        if (node->op != PADA_OP_COMBINE && node->x != PADA_ZERO) b->uses[b->alias[node->x]]++;
+        if (node->op == PADA_OP_PROBE) b->uses[v] = 1; /* it stays */
     }
 }
 
@@ -80,14 +86,13 @@ void pada_graph_simplify(pada_graph *g)
     for (int v = 0; v < g->n_nodes; v++) {
         pada_node node = g->nodes[v];
         if (b.alias[v] != v || b.uses[v] == -1 || (b.uses[v] == 0 && !is_sink(&node))) continue;
-        if (node.op == PADA_OP_COMBINE) {
+        if (node.op == PADA_OP_COMBINE || node.op == PADA_OP_PROBE) {
             const int first = out->n_terms;
             emit_terms(g, &b, &g->nodes[v], out);
             node.first_term = first;
             node.n_terms = out->n_terms - first;
-        } else if (node.x != PADA_ZERO) {
-            node.x = b.to[b.alias[node.x]];
         }
+        if (node.op != PADA_OP_COMBINE && node.x != PADA_ZERO) node.x = b.to[b.alias[node.x]];
         b.to[v] = out->n_nodes;
         out->nodes[out->n_nodes++] = node;
     }

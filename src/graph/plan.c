@@ -169,7 +169,7 @@ static void emit_forward(pada_plan *p, bool train)
             stage = p->ready[node->x];
         p->ready[v] = stage;
         q->n_forward = max(q->n_forward, stage + 1);
-        if (node->op == PADA_OP_INPUT) continue;
+        if (node->op == PADA_OP_INPUT || node->op == PADA_OP_PROBE) continue;
         emit(p, stage,
              (pada_instr){.code = codes[node->op],
                           .v = v,
@@ -179,23 +179,31 @@ static void emit_forward(pada_plan *p, bool train)
     }
 }
 
+enum { NO_READER = -2, OTHER_READER = -1 };
+
+static bool has_gradient(const pada_plan *p, int v)
+{
+    return p->reader[v] != NO_READER;
+}
+
 /* The only reader of each value, if that is a pointwise term of a combine. A convolution that has
- * one leaves its gradient to be formed from the combine's when it is needed. */
+ * one leaves its gradient to be formed from the combine's when it is needed. A value that nobody
+ * reads but probes, and what is read by such values only, has no gradient. */
 static void find_readers(pada_plan *p)
 {
-    enum { NONE = -2, OTHER = -1 };
     const pada_program *q = &p->program;
 
     for (int v = 0; v < q->n_nodes; v++)
-        p->reader[v] = NONE;
-    for (int v = 0; v < q->n_nodes; v++) {
+        p->reader[v] = NO_READER;
+    for (int v = q->n_nodes - 1; v >= 0; v--) {
         const pada_node *node = &q->nodes[v];
+        if (!has_gradient(p, v) && node->op != PADA_OP_LOSS && node->op != PADA_OP_TAP) continue;
         for (int i = 0; i < node->n_terms; i++) {
             const pada_term *term = &q->terms[node->first_term + i];
             const int pointwise = term->kind != PADA_TERM_AVGPOOL;
-            p->reader[term->x] = pointwise && p->reader[term->x] == NONE ? v : OTHER;
+            p->reader[term->x] = pointwise && p->reader[term->x] == NO_READER ? v : OTHER_READER;
         }
-        if (node->op != PADA_OP_COMBINE && node->x != PADA_ZERO) p->reader[node->x] = OTHER;
+        if (node->op != PADA_OP_COMBINE && node->x != PADA_ZERO) p->reader[node->x] = OTHER_READER;
     }
 }
 
@@ -206,11 +214,13 @@ static void spread_ready(pada_plan *p, int v)
     const pada_node *node = &q->nodes[v];
     const int s = p->ready[v];
 
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
+        q->term_plans[t] = (pada_term_plan){.coef = -1};
+    if (!has_gradient(p, v)) return;
     if (node->op == PADA_OP_COMBINE) {
         for (int i = 0; i < node->n_terms; i++) {
             const int t = node->first_term + i, x = q->terms[t].x;
             const int norm = q->terms[t].kind == PADA_TERM_BATCHNORM;
-            q->term_plans[t] = (pada_term_plan){.coef = -1};
             q->term_plans[t].lazy = q->nodes[x].op == PADA_OP_CONV && p->reader[x] == v;
             p->ready[x] = max(p->ready[x], s + norm);
         }
@@ -247,10 +257,27 @@ static void emit_operand(pada_plan *p, int stage, int v)
     emit(p, stage, instr);
 }
 
-static bool has_operand_instr(const pada_node *node)
+static bool has_operand_instr(const pada_plan *p, int v)
 {
-    return node->op == PADA_OP_LINEAR || node->op == PADA_OP_GAP || node->op == PADA_OP_CONV ||
-           (node->op == PADA_OP_TAP && node->x != PADA_ZERO);
+    const pada_node *node = &p->program.nodes[v];
+
+    if (node->op == PADA_OP_TAP) return node->x != PADA_ZERO;
+    return (node->op == PADA_OP_LINEAR || node->op == PADA_OP_GAP || node->op == PADA_OP_CONV) &&
+           has_gradient(p, v);
+}
+
+/* The sums over the complete gradient of x: for its own batch norms, and for those of its probe, which
+ * stands behind it. */
+static void emit_norm_sums(pada_plan *p, int stage, int x)
+{
+    const pada_program *q = &p->program;
+    pada_instr instr = {.code = PADA_CODE_NORM_SUMS, .v = x, .dy = x, .term = -1};
+
+    if (has_norm(q, &q->nodes[x])) emit(p, stage, instr);
+    if (x + 1 == q->n_nodes || q->nodes[x + 1].op != PADA_OP_PROBE) return;
+    PADA_ASSERT(q->nodes[x + 1].x == x);
+    instr.v = x + 1;
+    emit(p, stage, instr);
 }
 
 /* Emits the backward instructions of node v, whose gradient is complete in stage ready[v]. */
@@ -259,17 +286,16 @@ static void emit_backward(pada_plan *p, int v)
     const pada_program *q = &p->program;
     const pada_node *node = &q->nodes[v];
     const int s = p->ready[v];
-    pada_instr instr = {.code = PADA_CODE_NORM_SUMS, .v = v, .dy = v, .term = -1};
+    pada_instr instr = {.code = PADA_CODE_COMBINE_BWD, .v = v, .dy = v, .term = -1};
     int now = 0, later = 0;
 
     /* A tap waits for nothing: it contributes last, so that the gradient does not live longer. */
-    if (has_operand_instr(node))
+    if (has_operand_instr(p, v))
         emit_operand(p, node->op == PADA_OP_TAP ? p->ready[node->x] : s, v);
-    if (node->op != PADA_OP_COMBINE) return;
+    if (node->op != PADA_OP_COMBINE || !has_gradient(p, v)) return;
     for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
         if (!q->term_plans[t].lazy) q->terms[t].kind == PADA_TERM_BATCHNORM ? later++ : now++;
-    if (has_norm(q, node)) emit(p, s, instr);
-    instr.code = PADA_CODE_COMBINE_BWD;
+    emit_norm_sums(p, s, v);
     if (now) emit(p, s, instr);
     instr.norms = true;
     if (later) emit(p, s + 1, instr);
@@ -284,10 +310,11 @@ static void list_uses(pada_plan *p)
         p->uses[v] = -1;
     for (int v = 0; v < q->n_nodes; v++) {
         const pada_node *node = &q->nodes[v];
-        if (has_operand_instr(node) && node->x != PADA_ZERO) {
+        if (has_operand_instr(p, v) && node->x != PADA_ZERO) {
             p->next_use[q->n_terms + v] = p->uses[node->x];
             p->uses[node->x] = q->n_terms + v;
         }
+        if (!has_gradient(p, v)) continue;
         for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
             p->owner[t] = v;
             p->next_use[t] = p->uses[q->terms[t].x];
@@ -318,8 +345,7 @@ static void gather_backward(pada_plan *p, int x)
                               .norms = q->terms[use].kind == PADA_TERM_BATCHNORM});
         }
     if (node->op == PADA_OP_LINEAR && node->x == PADA_ZERO) emit_operand(p, s, x);
-    if (node->op == PADA_OP_COMBINE && has_norm(q, node))
-        emit(p, s, (pada_instr){.code = PADA_CODE_NORM_SUMS, .v = x, .dy = x, .term = -1});
+    if (node->op == PADA_OP_COMBINE && has_gradient(p, x)) emit_norm_sums(p, s, x);
 }
 
 static void sort_into_stages(pada_plan *p)
@@ -403,7 +429,7 @@ static void touch_all(pada_plan *p, int i, bool train)
         instr->accumulate = contribute(p, node->x, i);
         break;
     case PADA_CODE_NORM_SUMS:
-        touch(&grads[instr->v], i);
+        touch(&grads[instr->dy], i);
         for (int k = 0; k < node->n_terms; k++) {
             const pada_term *term = &q->terms[node->first_term + k];
             if (term->kind == PADA_TERM_BATCHNORM) touch(&values[term->x], i);

@@ -1,6 +1,6 @@
 /* op.h - what operators are: their descriptors, output shapes and multiply-adds.
  *
- * Seven operators describe every network of the search spaces. The unit behind them is the node
+ * Eight operators describe every network of the search spaces. The unit behind them is the node
  * (docs/design/0002): a sum of terms, followed by convolutions that read it through an activation.
  *
  *   input     images
@@ -9,6 +9,7 @@
  *   gap       f = mean over pixels of act(x)
  *   linear    l = W f + b
  *   tap       nothing for other operators: x is kept, or compared with an x that was kept
+ *   probe     nothing: how the loss would change if batchnorm(z) had a part in x, for several z
  *   loss      softmax cross entropy, with per-image loss, gradient norm ||p - onehot|| and correctness
  */
 #ifndef PADA_OP_OP_H
@@ -57,23 +58,24 @@ typedef struct pada_pool {
 typedef int pada_value;
 #define PADA_ZERO (-1) /* the tensor of zeros, of any shape */
 
-/* One summand of a combine node. */
+/* One summand of a combine node, or one z of a probe. */
 typedef struct pada_term {
     pada_term_kind kind;
     pada_value x;
     pada_pool pool; /* AVGPOOL */
+    int mark;       /* of a probe: what z stands for, in the words of the space */
 } pada_term;
 
 /* One operator of a network, with its operands. */
 typedef struct pada_node {
     pada_op op;
-    pada_shape shape;        /* of the output, one image */
-    pada_value x;            /* CONV, GAP, LINEAR, TAP, LOSS; LINEAR and TAP take PADA_ZERO */
-    pada_conv conv;          /* CONV */
-    pada_act act;            /* GAP */
-    int64_t weight;          /* CONV, LINEAR: offset into the parameter buffer */
-    int64_t bias;            /* likewise; -1: none */
-    int first_term, n_terms; /* COMBINE */
+    pada_shape shape; /* of the output, one image */
+    pada_value x;     /* CONV, GAP, LINEAR, TAP, PROBE, LOSS; LINEAR and TAP take PADA_ZERO */
+    pada_conv conv;   /* CONV */
+    pada_act act;     /* GAP */
+    int64_t weight;   /* CONV, LINEAR: offset into the parameter buffer */
+    int64_t bias;     /* likewise; -1: none */
+    int first_term, n_terms; /* COMBINE, PROBE */
 } pada_node;
 
 /* Output shapes. A descriptor that does not fit its input is PADA_EINVAL. */

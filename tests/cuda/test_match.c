@@ -75,7 +75,7 @@ static access access_of(const pada_program *q, const pada_instr *instr)
         a.reads[a.n_reads++] = node->x;
         a.writes[a.n_writes++] = grad + node->x;
         break;
-    case PADA_CODE_NORM_SUMS: a.reads[a.n_reads++] = grad + instr->v; break;
+    case PADA_CODE_NORM_SUMS: a.reads[a.n_reads++] = grad + instr->dy; break;
     case PADA_CODE_COMBINE_BWD:
         assert_true(instr->term >= 0); /* gathered */
         a.reads[a.n_reads++] = grad + instr->v;

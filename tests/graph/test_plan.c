@@ -184,7 +184,7 @@ static void run_instr(int i)
         writes(grad_of(node->x), i, instr->accumulate);
         break;
     case PADA_CODE_NORM_SUMS:
-        reads(grad_of(instr->v), i);
+        reads(grad_of(instr->dy), i);
         for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
             if (k.q->terms[t].kind != PADA_TERM_BATCHNORM) continue;
             reads_value(k.q->terms[t].x, i);
@@ -211,6 +211,19 @@ static void run_instr(int i)
     assert_int_equal(k.stage_of[i], k.earliest); /* P1 */
 }
 
+static bool is_only_probed(pada_value z)
+{
+    int readers = 0, probes = 0;
+
+    for (int v = 0; v < k.q->n_nodes; v++) {
+        const pada_node *node = &k.q->nodes[v];
+        readers += node->op != PADA_OP_COMBINE && node->x == z;
+        for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
+            *(node->op == PADA_OP_PROBE ? &probes : &readers) += k.q->terms[t].x == z;
+    }
+    return probes > 0 && readers == 0;
+}
+
 /* Every node is computed once and, in training, gives its gradient to its operands once. */
 static void check_complete(void)
 {
@@ -221,7 +234,7 @@ static void check_complete(void)
     for (int v = 0; v < k.q->n_nodes; v++) {
         const pada_node *node = &k.q->nodes[v];
         int now = 0, later = 0, norms = 0;
-        assert_int_equal(forward[v], node->op != PADA_OP_INPUT);
+        assert_int_equal(forward[v], node->op != PADA_OP_INPUT && node->op != PADA_OP_PROBE);
         for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
             const bool norm = k.q->terms[t].kind == PADA_TERM_BATCHNORM;
             norms += norm;
@@ -236,6 +249,8 @@ static void check_complete(void)
         if (node->op == PADA_OP_CONV || node->op == PADA_OP_LINEAR || node->op == PADA_OP_GAP)
             want = 1;
         if (node->op == PADA_OP_TAP) want = node->x != PADA_ZERO;
+        if (node->op == PADA_OP_CONV && is_only_probed(v)) want = 0;
+        if (node->op == PADA_OP_PROBE) want = 1;
         assert_int_equal(backward[v], k.train ? want : 0);
     }
 }

@@ -39,7 +39,8 @@ static void check_invariants(const pada_graph *g)
         if (node->op != PADA_OP_COMBINE) {
             assert_true(node->x < v);
             if (node->x != PADA_ZERO) readers[node->x]++;
-            continue;
+            if (node->op != PADA_OP_PROBE) continue;
+            assert_int_equal(node->x, v - 1);
         }
         assert_true(node->n_terms > 0 && node->first_term + node->n_terms <= g->n_terms);
         for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
@@ -51,7 +52,7 @@ static void check_invariants(const pada_graph *g)
     }
     for (int v = 0; v < g->n_nodes; v++) {
         assert_true(readers[v] > 0 || g->nodes[v].op == PADA_OP_LOSS ||
-                    g->nodes[v].op == PADA_OP_TAP);
+                    g->nodes[v].op == PADA_OP_TAP || g->nodes[v].op == PADA_OP_PROBE);
         if (g->nodes[v].op == PADA_OP_COMBINE) assert_false(readers[v] == 1 && identity[v] == 1);
     }
 }
@@ -129,6 +130,24 @@ static void test_dead_code(void **state)
     assert_true(r.grads[0] != 0);
     case_result_deinit(&r);
     case_deinit(&c);
+}
+
+/* A probe keeps nothing alive but what it looks at. */
+static void test_dead_probe(void **state)
+{
+    (void)state;
+    for (int live = 0; live < 2; live++) {
+        graph_case c;
+        case_init(&c, (pada_shape){3, 6, 5}, 2, 1);
+        const pada_value x = stem(&c), z = case_conv(&c, x, conv3, false);
+        const pada_value y = case_sum2(&c, case_same(x), case_pool(x, 3, 1, 1));
+        case_probe_sum(&c, y, (pada_term[]){case_norm(z)}, 1);
+        case_readout(&c, live ? y : x);
+        check_same(&c, !live, "dead probe");
+        assert_int_equal(count(c.graph, PADA_OP_PROBE), live);
+        assert_int_equal(count(c.graph, PADA_OP_CONV), 2 + live);
+        case_deinit(&c);
+    }
 }
 
 /* A classifier that is fed nothing needs no input. */
@@ -210,9 +229,13 @@ static void test_twice_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_case),   cmocka_unit_test(test_dead_code),
-        cmocka_unit_test(test_dead_network), cmocka_unit_test(test_aliases),
-        cmocka_unit_test(test_inlining),     cmocka_unit_test(test_twice_changes_nothing),
+        cmocka_unit_test(test_every_case),
+        cmocka_unit_test(test_dead_code),
+        cmocka_unit_test(test_dead_probe),
+        cmocka_unit_test(test_dead_network),
+        cmocka_unit_test(test_aliases),
+        cmocka_unit_test(test_inlining),
+        cmocka_unit_test(test_twice_changes_nothing),
     };
     return cmocka_run_group_tests(tests, open_ref, close_ref);
 }

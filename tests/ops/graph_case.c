@@ -7,7 +7,7 @@
 #include "graph/plan.h"
 #include "ops/graph_case.h"
 
-enum { GUARD = 256 /* elements on each side */, MAX_TERMS = 128 };
+enum { GUARD = 256 /* elements on each side */ };
 static const double guard_value = 1234.5;
 
 static void *zeroed(int64_t n, size_t size)
@@ -66,7 +66,7 @@ void case_init(graph_case *c, pada_shape image, int n_images, uint64_t seed)
                       .align = 0.7,
                       .leftover = 3e5};
     pada_rng_init(&c->rng, seed, "graph case", 0);
-    CHECK_OK(pada_graph_create(&c->graph, CASE_MAX_NODES, MAX_TERMS));
+    CHECK_OK(pada_graph_create(&c->graph, CASE_MAX_NODES, CASE_MAX_TERMS));
     c->images_value = pada_graph_input(c->graph, image);
     c->images = guarded_host(pixels, sizeof(float));
     c->labels = guarded_host(n_images, sizeof(int32_t));
@@ -171,6 +171,11 @@ void case_tap(graph_case *c, pada_value x)
 {
     c->graph->taps = true;
     pada_graph_tap(c->graph, x, x == PADA_ZERO ? c->image : c->graph->nodes[x].shape);
+}
+
+void case_probe_sum(graph_case *c, pada_value y, const pada_term *terms, int n)
+{
+    pada_graph_probe(c->graph, y, terms, n);
 }
 
 void case_head(graph_case *c, pada_value x, pada_act act)
@@ -308,6 +313,12 @@ static void read_results(const graph_case *c, const pada_program *q, const pada_
     r->grads = zeroed(c->n_params, sizeof(double));
     r->align = zeroed(c->n_images, sizeof(double));
     b->read(d, with->results.align, images, r->align);
+    for (int v = 0; v < q->n_nodes && q->n_stages > q->n_forward; v++) {
+        double room[3 * 16 * 64];
+        if (q->nodes[v].op != PADA_OP_PROBE) continue;
+        assert_true(q->nodes[v].n_terms <= 16 && q->nodes[v].shape.c <= 64);
+        pada_program_probe(q, v, b, d, with->work, room, r->probes + q->nodes[v].first_term);
+    }
     b->unpack(d, (const char *)with->work + place->offset, c->n_images, loss->shape, r->logits);
     b->read(d, with->results.loss, images, r->loss);
     b->read(d, with->results.norm, images, r->norm);
@@ -352,7 +363,7 @@ void case_run(const graph_case *c, const pada_backend *b, pada_device *d, case_m
     pada_plan *plan;
 
     CHECK_OK(pada_graph_status(c->graph));
-    CHECK_OK(pada_plan_create(&plan, CASE_MAX_NODES, MAX_TERMS));
+    CHECK_OK(pada_plan_create(&plan, CASE_MAX_NODES, CASE_MAX_TERMS));
     pada_plan_build(plan, c->graph, b, d, c->n_images, mode != CASE_EVAL);
     const pada_program *q = pada_plan_program(plan);
     CHECK_OK(b->prepare(d, q));

@@ -17,7 +17,7 @@
 #include "base/rng.h"
 #include "graph/graph.h"
 
-enum { CASE_MAX_NODES = 64, CASE_MAX_TENSORS = 32, CASE_CLASSES = 10 };
+enum { CASE_MAX_NODES = 64, CASE_MAX_TENSORS = 32, CASE_CLASSES = 10, CASE_MAX_TERMS = 128 };
 
 /* One weight or bias. */
 typedef struct case_tensor {
@@ -65,6 +65,8 @@ pada_value case_sum1(graph_case *c, pada_term a);
 pada_value case_sum2(graph_case *c, pada_term a, pada_term b);
 /* A tap of x, or of zeros of the shape of the images. */
 void case_tap(graph_case *c, pada_value x);
+/* A probe of the sum made last. */
+void case_probe_sum(graph_case *c, pada_value y, const pada_term *terms, int n);
 /* gap, linear, loss. */
 void case_head(graph_case *c, pada_value x, pada_act act);
 /* The same behind a 3x3 conv of stride 2, so that the gradient of x differs from pixel to pixel. */
@@ -76,7 +78,8 @@ typedef struct case_result {
     int n_images, classes, n_nodes;
     int64_t n_params;
     double *logits, *loss, *norm, *grads;
-    double *align; /* of images; zeros without taps */
+    double *align;                 /* of images; zeros without taps */
+    double probes[CASE_MAX_TERMS]; /* sum(dy * batchnorm(z)) by term; of training runs */
     int32_t *rank;
     /* Tensors of the work buffer, plain [n, c, h, w]; NULL where the program has none or runs were
      * not staged. */

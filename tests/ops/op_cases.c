@@ -342,6 +342,30 @@ static void many_taps(graph_case *c)
     case_readout(c, p);
 }
 
+/* Convolutions that nobody reads but a probe, beside one that the sum reads, too. */
+static void probe(graph_case *c)
+{
+    const pada_value x = normed_stem(c);
+    pada_term terms[4];
+
+    for (int i = 0; i < 4; i++)
+        terms[i] = case_norm(case_conv(c, x, plain(5, i < 3 ? 3 : 1, 1), false));
+    const pada_value y = case_sum2(c, terms[1], case_pool(x, 3, 1, 1));
+    case_probe_sum(c, y, terms, 4);
+    case_readout(c, y);
+}
+
+/* Two convolutions of one stage that have the same weights. */
+static void shared_weights(graph_case *c)
+{
+    const pada_conv conv = {5, 5, 3, 1, 1, PADA_ACT_NONE};
+    const pada_value x = normed_stem(c), p = case_sum1(c, case_pool(x, 3, 1, 1));
+    const pada_value a = case_conv(c, x, conv, false);
+    const pada_value b = pada_graph_conv(c->graph, p, &conv, c->graph->nodes[a].weight, -1);
+
+    case_readout(c, case_sum(c, (pada_term[]){case_norm(a), case_norm(b), case_same(p)}, 3));
+}
+
 const sum_case sum_cases[] = {
     {"identity", identity, false},
     {"batch norm", batch_norm, false},
@@ -378,5 +402,7 @@ const sum_case sum_cases[] = {
     {"tap of a conv", tap_of_conv, false},
     {"tap of a sum", tap_of_sum, false},
     {"many taps", many_taps, false},
+    {"probe", probe, false},
+    {"shared weights", shared_weights, false},
 };
 const int n_sum_cases = sizeof sum_cases / sizeof *sum_cases;

@@ -80,6 +80,7 @@ static worst compare(const graph_case *c, const case_result *a, const case_resul
     consider(&w, a->loss, b->loss, b->n_images, 0, "loss", 0);
     consider(&w, a->norm, b->norm, b->n_images, 0, "norm", 0);
     consider(&w, a->align, b->align, b->n_images, 0, "distance", 0);
+    consider(&w, a->probes, b->probes, CASE_MAX_TERMS, 0, "probe", 0);
     for (int64_t i = 0; i < b->n_params; i++)
         if (fabs(b->grads[i]) > largest) largest = fabs(b->grads[i]);
     for (int t = 0; t < c->n_tensors; t++)
@@ -104,6 +105,7 @@ static bool same_bits(const case_result *a, const case_result *b)
            memcmp(a->loss, b->loss, n * sizeof(double)) == 0 &&
            memcmp(a->norm, b->norm, n * sizeof(double)) == 0 &&
            memcmp(a->align, b->align, n * sizeof(double)) == 0 &&
+           memcmp(a->probes, b->probes, sizeof b->probes) == 0 &&
            memcmp(a->rank, b->rank, n * sizeof(int32_t)) == 0 &&
            memcmp(a->grads, b->grads, (size_t)b->n_params * sizeof(double)) == 0;
 }

@@ -299,6 +299,41 @@ static void test_gradients_add_up(void **state)
     case_deinit(&c);
 }
 
+/* A probe is sum(dy * batchnorm(z)), whether the sum has z or not. */
+static void test_probe(void **state)
+{
+    int n_probed = 0;
+    case_result r;
+    graph_case c;
+
+    (void)state;
+    for (int i = 0; i < n_sum_cases; i++) {
+        if (strcmp(sum_cases[i].name, "probe") != 0) continue;
+        case_init(&c, (pada_shape){3, 6, 5}, 3, 8);
+        sum_cases[i].build(&c);
+        case_run(&c, ref, device, CASE_TRAIN_STAGED, &r);
+        for (int v = 0; v < c.graph->n_nodes; v++) {
+            const pada_node *node = &c.graph->nodes[v];
+            const pada_shape s = node->shape;
+            if (node->op != PADA_OP_PROBE) continue;
+            assert_non_null(r.node_grads[node->x]);
+            for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
+                double sum = 0;
+                for (int k = 0; k < r.counts[v]; k++)
+                    sum += r.node_grads[node->x][k] *
+                           norm_at(&c, &r, c.graph->terms[t].x, k / (s.w * s.h * s.c),
+                                   k / (s.w * s.h) % s.c, k / s.w % s.h, k % s.w);
+                assert_true(fabs(sum) > 1e-5);
+                CHECK_CLOSE(r.probes[t], sum, 1e-11);
+                n_probed++;
+            }
+        }
+        case_result_deinit(&r);
+        case_deinit(&c);
+    }
+    assert_int_equal(n_probed, 4);
+}
+
 /* The gradients that reach a batch norm's input add up to zero in every channel. */
 static void test_norm_input_gradient(void **state)
 {
@@ -372,6 +407,7 @@ int main(void)
         cmocka_unit_test(test_everything_else),
         cmocka_unit_test(test_every_operator_was_checked),
         cmocka_unit_test(test_gradients_add_up),
+        cmocka_unit_test(test_probe),
         cmocka_unit_test(test_norm_input_gradient),
         cmocka_unit_test(test_loss_of_known_logits),
     };

@@ -139,7 +139,7 @@ static void run_norm_sums(const group *g, const pada_instr *instr)
     const run *r = g->r;
     const pada_node *node = &r->q->nodes[instr->v];
     const int64_t vector = cpu_vector_floats(node->shape.c);
-    const cpu_tensor dy = grad(g, instr->v);
+    const cpu_tensor dy = grad(g, instr->dy);
 
     for (int n = 0; n < g->n; n++) {
         const float *x[CPU_MAX_TERMS], *mean[CPU_MAX_TERMS];
@@ -486,14 +486,32 @@ static bool reduce_slice(const run *r, int i, int slice, int n_chunks)
     return true;
 }
 
-static void finish_instr(const run *r, int i, int n_chunks)
+/* Whether instruction k collects a gradient of the same weights as i. */
+static bool shares_weights(const run *r, int i, int k)
+{
+    const pada_program *q = r->q;
+
+    return is_layer_grad(&q->instrs[k]) &&
+           q->nodes[q->instrs[k].v].weight == q->nodes[q->instrs[i].v].weight;
+}
+
+/* Several instructions of a stage may have the same weights; the first one adds up all of them. */
+static void reduce_gradients(const run *r, const pada_stage *stage, int i, int n_chunks)
+{
+    for (int k = stage->first; k < i; k++)
+        if (shares_weights(r, i, k)) return;
+    for (int k = i; k < stage->first + stage->count; k++)
+        if (shares_weights(r, i, k))
+            for (int slice = 0; reduce_slice(r, k, slice, n_chunks); slice++) {}
+}
+
+static void finish_instr(const run *r, const pada_stage *stage, int i, int n_chunks)
 {
     const pada_instr *instr = &r->q->instrs[i];
 
     if (instr->stats) finish_moments(r, instr);
     if (instr->code == PADA_CODE_NORM_SUMS) finish_norm_sums(r, instr);
-    if (is_layer_grad(instr))
-        for (int slice = 0; reduce_slice(r, i, slice, n_chunks); slice++) {}
+    if (is_layer_grad(instr)) reduce_gradients(r, stage, i, n_chunks);
 }
 
 /* A loop of the pool over the images or the instructions of one stage. */
@@ -537,7 +555,7 @@ static void finish_item(void *context, int item, int thread)
     const loop *l = context;
 
     (void)thread;
-    finish_instr(l->r, l->first + item, l->n_chunks);
+    finish_instr(l->r, l->stage, l->first + item, l->n_chunks);
 }
 
 static void run_stage(const run *r, int s)

@@ -437,9 +437,9 @@ static void finish_stats(const run *r, pada_value v)
 
 /* From dx = rstd (dy - mean(dy) - xhat mean(dy xhat)) to dx = a dy + b x + c, for every batch-norm
  * term. */
-static void finish_norm_sums(const run *r, pada_value v)
+static void finish_norm_sums(const run *r, const pada_instr *instr)
 {
-    const pada_node *node = &r->q->nodes[v];
+    const pada_node *node = &r->q->nodes[instr->v];
     const int64_t plane = (int64_t)node->shape.h * node->shape.w;
     const int64_t stride = channel_bytes(node->shape.c) / (int64_t)sizeof(double);
     const double count = (double)plane * r->q->n_images;
@@ -452,7 +452,8 @@ static void finish_norm_sums(const run *r, pada_value v)
         for (int c = 0; c < node->shape.c; c++) {
             double sum = 0, product = 0;
             for (int n = 0; n < r->q->n_images; n++) {
-                const double *dy = grad(r, v, n) + c * plane, *x = value(r, term->x, n) + c * plane;
+                const double *dy = grad(r, instr->dy, n) + c * plane,
+                             *x = value(r, term->x, n) + c * plane;
                 for (int64_t i = 0; i < plane; i++) {
                     sum += dy[i];
                     product += dy[i] * (x[i] - mean[c]);
@@ -478,7 +479,7 @@ static void ref_run(pada_device *d, const pada_program *q, const pada_bindings *
                 run_image(&r, &instrs[i], n);
         for (int i = 0; i < q->stages[s].count; i++) {
             if (instrs[i].stats) finish_stats(&r, instrs[i].v);
-            if (instrs[i].code == PADA_CODE_NORM_SUMS) finish_norm_sums(&r, instrs[i].v);
+            if (instrs[i].code == PADA_CODE_NORM_SUMS) finish_norm_sums(&r, &instrs[i]);
         }
     }
 }
