@@ -266,6 +266,13 @@ static bool has_operand_instr(const pada_plan *p, int v)
            has_gradient(p, v);
 }
 
+static bool is_probed(const pada_program *q, int x)
+{
+    if (x + 1 == q->n_nodes || q->nodes[x + 1].op != PADA_OP_PROBE) return false;
+    PADA_ASSERT(q->nodes[x + 1].x == x);
+    return true;
+}
+
 /* The sums over the complete gradient of x: for its own batch norms, and for those of its probe, which
  * stands behind it. */
 static void emit_norm_sums(pada_plan *p, int stage, int x)
@@ -274,8 +281,7 @@ static void emit_norm_sums(pada_plan *p, int stage, int x)
     pada_instr instr = {.code = PADA_CODE_NORM_SUMS, .v = x, .dy = x, .term = -1};
 
     if (has_norm(q, &q->nodes[x])) emit(p, stage, instr);
-    if (x + 1 == q->n_nodes || q->nodes[x + 1].op != PADA_OP_PROBE) return;
-    PADA_ASSERT(q->nodes[x + 1].x == x);
+    if (!is_probed(q, x)) return;
     instr.v = x + 1;
     emit(p, stage, instr);
 }
@@ -540,6 +546,8 @@ static int64_t place_all(pada_plan *p, int kind, int n_times, const int *time_of
     return end;
 }
 
+/* A gradient whose sums are taken is kept until the end of the stage, for all images. Where a batch
+ * norm of the sum itself wants them, the next stage reads it anyway; a probe has to say so. */
 static void place_tensors(pada_plan *p, const pada_backend *backend, const pada_device *device,
                           bool train)
 {
@@ -557,7 +565,8 @@ static void place_tensors(pada_plan *p, const pada_backend *backend, const pada_
         /* The logits are read by the caller afterwards. */
         if (node->op == PADA_OP_LINEAR && k < q->n_nodes) s->last = q->n_instrs - 1;
         place->image_bytes = backend->image_bytes(device, node->shape);
-        place->in = p->stage_of[s->first] == p->stage_of[s->last] && node->op != PADA_OP_LINEAR
+        const bool inside = p->stage_of[s->first] == p->stage_of[s->last];
+        place->in = inside && node->op != PADA_OP_LINEAR && !is_probed(q, k % q->n_nodes)
                         ? PADA_LOCAL
                         : PADA_WORK;
     }

@@ -355,6 +355,19 @@ static void probe(graph_case *c)
     case_readout(c, y);
 }
 
+/* A chain of values that end in a probe: none of them has a gradient. */
+static void probe_of_chain(graph_case *c)
+{
+    const pada_value x = normed_stem(c);
+    const pada_value w = case_sum1(c, case_pool(x, 3, 1, 1));
+    const pada_value a = case_sum1(c, case_norm(case_conv(c, w, plain(5, 1, 1), false)));
+    const pada_term term = case_norm(case_conv(c, a, plain(5, 3, 1), false));
+    const pada_value y = case_sum2(c, case_same(x), case_pool(x, 3, 1, 1));
+
+    case_probe_sum(c, y, &term, 1);
+    case_readout(c, y);
+}
+
 /* Two convolutions of one stage that have the same weights. */
 static void shared_weights(graph_case *c)
 {
@@ -403,6 +416,7 @@ const sum_case sum_cases[] = {
     {"tap of a sum", tap_of_sum, false},
     {"many taps", many_taps, false},
     {"probe", probe, false},
+    {"probe of a chain", probe_of_chain, false},
     {"shared weights", shared_weights, false},
 };
 const int n_sum_cases = sizeof sum_cases / sizeof *sum_cases;

@@ -308,7 +308,7 @@ static void test_probe(void **state)
 
     (void)state;
     for (int i = 0; i < n_sum_cases; i++) {
-        if (strcmp(sum_cases[i].name, "probe") != 0) continue;
+        if (strncmp(sum_cases[i].name, "probe", 5) != 0) continue;
         case_init(&c, (pada_shape){3, 6, 5}, 3, 8);
         sum_cases[i].build(&c);
         case_run(&c, ref, device, CASE_TRAIN_STAGED, &r);
@@ -331,7 +331,7 @@ static void test_probe(void **state)
         case_result_deinit(&r);
         case_deinit(&c);
     }
-    assert_int_equal(n_probed, 4);
+    assert_int_equal(n_probed, 5);
 }
 
 /* The gradients that reach a batch norm's input add up to zero in every channel. */
