@@ -45,7 +45,7 @@ static void build(chain *c, const kernel_case *k, int length)
     pada_value x = pada_graph_input(g, (pada_shape){3, k->shape.h, k->shape.w});
     x = pada_graph_conv(g, x, &first, 0, -1);
     for (int i = 0; i < length; i++) {
-        const pada_term pool = {PADA_TERM_AVGPOOL, x, {3, 1, 1}};
+        const pada_term pool = {.kind = PADA_TERM_AVGPOOL, .x = x, .pool = {3, 1, 1}};
         if (k->kernel == 0) {
             x = pada_graph_combine(g, &pool, 1);
         } else {

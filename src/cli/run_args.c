@@ -67,6 +67,7 @@ static void merge(pada_run_args *args, const pada_options *options, const pada_r
     if (!pada_options_given(options, "cells")) space->cells = run->space.cells;
     if (!pada_options_given(options, "classes")) space->classes = run->space.classes;
     if (!pada_options_given(options, "image-size")) space->image_size = run->space.image_size;
+    if (!pada_options_given(options, "blocks")) space->blocks = run->space.blocks;
     if (!pada_options_given(options, "data") && run->data) args->data = run->data;
 }
 

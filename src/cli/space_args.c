@@ -22,6 +22,14 @@ const pada_opt pada_space_options[] = {
     SIZE_OPTION("classes", classes, "classes (default: the space's own)"),
     SIZE_OPTION("image-size", image_size,
                 "rows and columns of an image (default: the space's own)"),
+    {.name = "blocks",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(pada_space_args, blocks),
+     .default_value = "0",
+     .min = 0,
+     .max = PADA_MAX_BLOCKS,
+     .meta = "N",
+     .help = "sets of weights that the slots of a cell share (method close); 0: each has its own"},
     {.name = NULL},
 };
 
@@ -31,7 +39,8 @@ pada_status pada_space_from_args(pada_space *space, const pada_space_args *args)
     const pada_space_config config = {.channels = (int)args->channels,
                                       .cells = (int)args->cells,
                                       .classes = (int)args->classes,
-                                      .image_size = (int)args->image_size};
+                                      .image_size = (int)args->image_size,
+                                      .blocks = (int)args->blocks};
 
     PADA_TRY(pada_space_find(&ops, args->space));
     return pada_space_init(space, ops, &config);

@@ -9,9 +9,10 @@
 typedef struct pada_space_args {
     const char *space;
     int64_t channels, cells, classes, image_size; /* 0: the default of the space */
+    int64_t blocks;
 } pada_space_args;
 
-extern const pada_opt pada_space_options[]; /* --space --channels --cells --classes --image-size */
+extern const pada_opt pada_space_options[]; /* --space --channels --cells --classes .. */
 
 pada_status pada_space_from_args(pada_space *space, const pada_space_args *args);
 

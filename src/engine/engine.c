@@ -15,8 +15,8 @@ static pada_status make_groups(pada_engine *e)
     int64_t largest = e->batch_size;
     void *mem;
 
-    for (int s = 0; s < n_sites; s++) {
-        const int n = ops->n_choices(&e->space, ops->site_slot(&e->space, s));
+    for (int slot = 0; slot < ops->n_slots; slot++) {
+        const int n = ops->n_choices(&e->space, slot);
         if (n > e->most_choices) e->most_choices = n;
     }
     PADA_TRY(pada_calloc(&mem, (size_t)n_params, sizeof *e->groups));
@@ -53,10 +53,11 @@ static pada_status make_groups(pada_engine *e)
 }
 
 pada_status pada__plan_path(pada_engine *e, const pada_path *path, int n_images, pada_mode mode,
-                            bool taps)
+                            const forward_options *options)
 {
     pada_graph_reset(e->graph);
-    e->graph->taps = taps;
+    e->graph->taps = options->taps;
+    e->graph->probes = options->probes;
     e->space.ops->build(&e->space, e->params, path, e->graph);
     PADA_TRY(pada_graph_status(e->graph));
     pada_graph_simplify(e->graph);
@@ -93,8 +94,9 @@ static pada_status make_buffers(pada_engine *e)
 static pada_status build_engine(pada_engine *e, int n_threads)
 {
     const int n_sites = e->space.ops->n_sites(&e->space);
-    /* nodes and terms: a convolution and a share of a sum per site */
-    const int room = 64 + 4 * n_sites;
+    /* nodes and terms: a convolution and a share of a sum per site; with blocks, several slots may
+     * run each of them, and probe all */
+    const int room = 64 + 4 * n_sites * (e->space.config.blocks > 0 ? 4 : 1);
 
     PADA_TRY(e->backend->open(&e->device, n_threads));
     PADA_TRY(pada_params_create(&e->params));
@@ -103,8 +105,10 @@ static pada_status build_engine(pada_engine *e, int n_threads)
     PADA_TRY(pada_graph_create(&e->graph, room, room));
     PADA_TRY(pada_plan_create(&e->plan, room, room));
     PADA_TRY(make_buffers(e));
+    PADA_TRY(pada__route_create(e));
     for (int i = 0; i < e->space.ops->n_extremes; i++)
-        PADA_TRY(pada__plan_path(e, &e->space.ops->extremes[i], e->batch_size, e->mode, false));
+        PADA_TRY(pada__plan_path(e, &e->space.ops->extremes[i], e->batch_size, e->mode,
+                                 &(forward_options){.taps = false}));
     return PADA_OK;
 }
 
@@ -154,6 +158,7 @@ void pada_engine_destroy(pada_engine *e)
     pada_free(e->staging);
     pada__passes_free(e);
     pada__variance_free(e);
+    pada__route_free(e);
     if (e->device) e->backend->close(e->device);
     pada_free(e);
 }
@@ -250,19 +255,21 @@ static void mark_active(pada_engine *e, const pada_path *path)
 
     for (int i = 0; i < e->n_groups; i++) {
         param_group *g = &e->groups[i];
-        if (g->site != PADA_SHARED && path->choice[ops->site_slot(&e->space, g->site)] != g->choice)
-            continue;
+        if (g->site != PADA_SHARED && !ops->uses(&e->space, path, g->site, g->choice)) continue;
         g->active = g->sampled = true;
     }
 }
 
 pada_status pada__forward(pada_engine *e, const pada_path *path, const pada_batch *batch,
-                          pada_mode mode, bool taps, double align)
+                          pada_mode mode, const forward_options *options)
 {
+    pada_path routed = *path;
+
     PADA_ASSERT(mode == PADA_EVAL || e->mode == PADA_TRAIN);
     PADA_ASSERT(batch->images || (batch->picks && e->held[batch->split]));
     PADA_TRY(check_batch(e, batch));
-    PADA_TRY(pada__plan_path(e, path, batch->n, mode, taps));
+    if (!options->routed) pada__route(e, path, &routed);
+    PADA_TRY(pada__plan_path(e, &routed, batch->n, mode, options));
     const pada_program *program = pada_plan_program(e->plan);
     e->bindings = (pada_bindings){
         .params = e->weights,
@@ -275,14 +282,14 @@ pada_status pada__forward(pada_engine *e, const pada_path *path, const pada_batc
         .weights = batch->weights,
         .grad_scale = batch->grad_scale != 0 ? batch->grad_scale : 1,
         .taps = e->taps,
-        .align = align,
+        .align = options->align,
         .results =
             mode == PADA_TRAIN ? pada__log_results(e, batch->n) : pada__tally_results(e, batch->n),
     };
     e->last_mode = mode;
     e->last_n = batch->n;
-    e->last_path = *path;
-    if (mode == PADA_TRAIN) mark_active(e, path);
+    e->last_path = routed;
+    if (mode == PADA_TRAIN) mark_active(e, &routed);
     e->backend->run(e->device, program, &e->bindings, 0, program->n_forward);
     if (mode == PADA_TRAIN) pada__log_pass(e);
     return PADA_OK;
@@ -291,7 +298,7 @@ pada_status pada__forward(pada_engine *e, const pada_path *path, const pada_batc
 pada_status pada_engine_forward(pada_engine *e, const pada_path *path, const pada_batch *batch,
                                 pada_mode mode)
 {
-    return pada__forward(e, path, batch, mode, false, 0);
+    return pada__forward(e, path, batch, mode, &(forward_options){.taps = false});
 }
 
 void pada_engine_backward(pada_engine *e)
@@ -330,6 +337,7 @@ static pada_status move(pada_engine *e, const pada_sgd *sgd, int n_active, void 
     const pada_sgd_buffers buffers = {e->weights, e->grads, e->velocity};
     const pada_sgd_ranges ranges = {e->active, e->moved, n_active, n_moved, e->sums};
 
+    pada__weights_changed(e);
     if (!record)
         return pada_sgd_run(sgd, e->backend, e->device, &buffers, &ranges, &stats->grad_norm,
                             &stats->clip_factor);

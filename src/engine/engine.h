@@ -136,6 +136,29 @@ pada_status pada_engine_forward_aligned(pada_engine *e, const pada_path *path,
 /* The distance, without the factor, of each image of the last pass, which was aligned: [n]. */
 void pada_engine_distances(const pada_engine *e, double *distances);
 
+/* ---- blocks ----
+ *
+ * Where weights belong to blocks (pada_space_config), every pass above asks the gate, whose weights
+ * are parameters like others, which block a slot runs. Who trains the gate chooses the blocks:
+ *
+ *   pada_engine_read_gate(e, gate);                  the logits of a path, by block_gate.h
+ *   pada_engine_forward_routed(e, path, batch, n);   with the blocks in the path
+ *   pada_engine_backward(e);
+ *   pada_engine_probes(e, derivatives);              by the factors that blocks have in their sums
+ *   pada_engine_add_grad(e, param, grad);            for each parameter of the gate */
+
+/* The weights of the gate as they are now. */
+void pada_engine_read_gate(const pada_engine *e, pada_block_gate *gate);
+/* pada_engine_forward in mode PADA_TRAIN with the blocks that the path says. The first n_probes
+ * blocks are computed at every slot with parameters and probed. */
+pada_status pada_engine_forward_routed(pada_engine *e, const pada_path *path,
+                                       const pada_batch *batch, int n_probes);
+/* What the probes of the last backward pass say, over all sites: [slot, block], zero where there was
+ * none. Waits for the device. */
+void pada_engine_probes(const pada_engine *e, double *derivatives);
+/* Adds to the gradient of a shared parameter. */
+void pada_engine_add_grad(pada_engine *e, int param, const double *grad);
+
 /* ---- the log of an epoch ----
  *
  * What the training passes and steps since pada_engine_log_begin left behind. Strategies and

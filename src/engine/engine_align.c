@@ -5,12 +5,13 @@
 static pada_status make_room(pada_engine *e)
 {
     const int64_t size = pada_dtype_bytes(e->backend->dtype);
+    const forward_options options = {.taps = true};
 
     if (e->taps) return PADA_OK;
     for (int i = 0; i < e->space.ops->n_extremes; i++) {
         const pada_path *path = &e->space.ops->extremes[i];
-        PADA_TRY(pada__plan_path(e, path, e->batch_size, PADA_EVAL, true));
-        PADA_TRY(pada__plan_path(e, path, e->batch_size, PADA_TRAIN, true));
+        PADA_TRY(pada__plan_path(e, path, e->batch_size, PADA_EVAL, &options));
+        PADA_TRY(pada__plan_path(e, path, e->batch_size, PADA_TRAIN, &options));
     }
     if (!e->results.align)
         PADA_TRY(e->backend->alloc(e->device, &e->results.align, e->batch_size * size));
@@ -26,7 +27,7 @@ pada_status pada_engine_keep_taps(pada_engine *e, const pada_path *path, const p
 {
     PADA_ASSERT(e->mode == PADA_TRAIN);
     PADA_TRY(make_room(e));
-    PADA_TRY(pada__forward(e, path, batch, PADA_EVAL, true, 0));
+    PADA_TRY(pada__forward(e, path, batch, PADA_EVAL, &(forward_options){.taps = true}));
     e->n_kept = batch->n;
     return PADA_OK;
 }
@@ -35,7 +36,8 @@ pada_status pada_engine_forward_aligned(pada_engine *e, const pada_path *path,
                                         const pada_batch *batch, double factor)
 {
     PADA_ASSERT(e->taps && e->n_kept == batch->n);
-    return pada__forward(e, path, batch, PADA_TRAIN, true, factor);
+    return pada__forward(e, path, batch, PADA_TRAIN,
+                         &(forward_options){.taps = true, .align = factor});
 }
 
 void pada_engine_distances(const pada_engine *e, double *distances)

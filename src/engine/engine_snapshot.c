@@ -32,6 +32,7 @@ void pada_engine_restore_weights(pada_engine *e)
 
     PADA_ASSERT(e->saved_weights && e->saved_velocity);
     e->backend->copy(e->device, e->weights, e->saved_weights, &all, 1);
+    pada__weights_changed(e);
 }
 
 void pada_engine_restore(pada_engine *e)

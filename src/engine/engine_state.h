@@ -53,6 +53,14 @@ typedef struct engine_tally {
     bool open; /* between begin and end */
 } engine_tally;
 
+/* What a pass does besides the usual. */
+typedef struct forward_options {
+    bool taps;    /* kept (PADA_EVAL) or compared (PADA_TRAIN) */
+    double align; /* factor of what the comparison gives */
+    bool routed;  /* the path has its blocks; the gate is not asked */
+    int probes;   /* blocks that are probed at every slot */
+} forward_options;
+
 struct pada_engine {
     pada_space space;
     const pada_backend *backend;
@@ -70,6 +78,12 @@ struct pada_engine {
     void *taps; /* what was kept, or NULL */
     int64_t taps_bytes;
     int n_kept; /* images that it is of */
+    /* Where weights belong to blocks and there is a choice: the gate, NULL if not. */
+    pada_block_gate *gate;
+    int gate_first;     /* its first parameter */
+    bool gate_is_read;  /* it has the weights of now, and `routed` is what they say */
+    pada_path routed;   /* the last path that the gate was asked about */
+    double *probe_room; /* for pada_program_probe */
     pada_results results;
     param_group *groups;
     int n_groups;
@@ -93,10 +107,17 @@ struct pada_engine {
 
 /* engine.c: builds, simplifies and plans the network of a path and makes room for it. */
 pada_status pada__plan_path(pada_engine *e, const pada_path *path, int n_images, pada_mode mode,
-                            bool taps);
-/* pada_engine_forward, with taps: kept (PADA_EVAL) or compared (PADA_TRAIN) with this factor. */
+                            const forward_options *options);
+/* pada_engine_forward and more. */
 pada_status pada__forward(pada_engine *e, const pada_path *path, const pada_batch *batch,
-                          pada_mode mode, bool taps, double align);
+                          pada_mode mode, const forward_options *options);
+
+/* engine_route.c: the gate of a space that has one; and the blocks of a path, by the gate. */
+pada_status pada__route_create(pada_engine *e);
+void pada__route_free(pada_engine *e);
+void pada__route(pada_engine *e, const pada_path *path, pada_path *out);
+/* Called by whatever writes weights. */
+void pada__weights_changed(pada_engine *e);
 
 /* engine_log.c: where the next training pass of n images leaves its results, and the next step its
  * norms (NULL: it has to bring them along); called after every training pass, and after every step, where

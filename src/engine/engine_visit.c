@@ -113,6 +113,7 @@ void pada_engine_visit(pada_engine *e, pada_state *s)
         return;
     }
     visit_buffer(e, s, "", e->weights, scratch);
+    if (pada_state_loading(s)) pada__weights_changed(e);
     visit_buffer(e, s, PADA_STATE_PREFIX "momentum/", e->velocity, scratch);
     visit_other_momentum(e, s, scratch);
     visit_sampled(e, s, scratch);

@@ -12,12 +12,13 @@ static pada_range range_of(const pada_param *p)
     return (pada_range){p->offset, p->count};
 }
 
-/* Momentum, the record of sampled parameters and unfinished differences start anew. */
-static void clear_velocity(pada_engine *e)
+/* For new weights: momentum, the record of sampled parameters and unfinished differences start anew. */
+static void start_anew(pada_engine *e)
 {
     const pada_range all = {0, pada_params_elements(e->params)};
 
     if (e->velocity) e->backend->fill_zero(e->device, e->velocity, &all, 1);
+    pada__weights_changed(e);
     pada__snapshot_forget(e);
     for (int i = 0; i < e->n_groups; i++)
         e->groups[i].sampled = false;
@@ -34,7 +35,7 @@ pada_status pada_engine_init_weights(pada_engine *e, uint64_t seed)
             e->staging[k] = (float)((2 * pada_rng_uniform(&rng) - 1) * p->bound);
         e->backend->write(e->device, e->weights, range_of(p), e->staging);
     }
-    clear_velocity(e);
+    start_anew(e);
     return PADA_OK;
 }
 
@@ -107,7 +108,7 @@ static pada_status load_tensors(pada_engine *e, const char *path, const pada_saf
         PADA_TRY(read_tensor(path, pada_safetensors_find(st, p->name), p, e->staging));
         e->backend->write(e->device, e->weights, range_of(p), e->staging);
     }
-    clear_velocity(e);
+    start_anew(e);
     return PADA_OK;
 }
 
@@ -185,4 +186,5 @@ void pada_engine_read_grad(const pada_engine *e, int param, double *to)
 void pada_engine_write_weight(pada_engine *e, int param, const double *from)
 {
     e->backend->write(e->device, e->weights, range_of(pada_params_get(e->params, param)), from);
+    pada__weights_changed(e);
 }

@@ -65,6 +65,10 @@ pada_status pada_space_init(pada_space *space, const pada_space_ops *ops,
     PADA_TRY(resolve(&c.cells, given->cells, usual->cells, "cells", 1, 64));
     PADA_TRY(resolve(&c.classes, given->classes, usual->classes, "classes", 2, 65536));
     PADA_TRY(resolve(&c.image_size, given->image_size, usual->image_size, "image size", 4, 512));
+    PADA_TRY(resolve(&c.blocks, given->blocks, usual->blocks, "blocks", 0, PADA_MAX_BLOCKS));
+    if (c.blocks > 0 && !ops->gate_cell)
+        return PADA_FAIL(PADA_EINVAL, "the weights of space %s cannot belong to blocks", ops->name);
+    PADA_ASSERT(c.blocks == 0 || 2 * ops->n_slots <= PADA_MAX_SLOTS);
     if (c.image_size % 4 != 0) /* halved twice, without a remainder */
         return PADA_FAIL(PADA_EINVAL, "image size %d is not a multiple of 4", c.image_size);
     *space = (pada_space){.ops = ops, .config = c};

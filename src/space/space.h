@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "graph/graph.h"
+#include "space/block_gate.h"
 #include "space/sketch.h"
 #include "tensor/params.h"
 
@@ -21,9 +22,11 @@
 extern "C" {
 #endif
 
-#define PADA_MAX_SLOTS 64
+#define PADA_MAX_SLOTS  64
+#define PADA_MAX_BLOCKS 5
 
-/* One sub-model: the choice of every slot. */
+/* One sub-model: the choice of every slot. Where weights belong to blocks, the block of every slot
+ * follows; it is no part of the sub-model but found by a gate (pada_path_block). */
 typedef struct pada_path {
     uint8_t choice[PADA_MAX_SLOTS]; /* unused ones are 0 */
 } pada_path;
@@ -34,6 +37,8 @@ typedef struct pada_space_config {
     int cells;    /* per stage */
     int classes;
     int image_size; /* rows = columns */
+    /* Sets of weights that the slots of a cell share, 1 to PADA_MAX_BLOCKS; 0: every slot has its own */
+    int blocks;
 } pada_space_config;
 
 /* Cost of the stand-alone network of a path (affine batch norm, no convolution bias). */
@@ -59,10 +64,16 @@ typedef struct pada_space_ops {
     int (*n_choices)(const pada_space *space, int slot);
     const char *(*choice_label)(const pada_space *space, int slot, int choice);
     int (*n_sites)(const pada_space *space);
-    int (*site_slot)(const pada_space *space, int site);
+    int (*site_slot)(const pada_space *space, int site); /* -1: several may run it (blocks) */
+    /* Whether a path, with the blocks of its slots, runs this choice at this site. */
+    bool (*uses)(const pada_space *space, const pada_path *path, int site, int choice);
+    /* The cell of a path as the gate sees it, which is parameters gate.* where there is more than one
+     * block; NULL: weights cannot belong to blocks. */
+    void (*gate_cell)(const pada_space *space, const pada_path *path, pada_gate_cell *cell);
     pada_status (*declare)(const pada_space *space, pada_params *params);
     /* Adds the network of the path to an empty graph, from input to loss, with the same taps for
-     * every path: what alignment compares, such as the outputs of cells. */
+     * every path: what alignment compares, such as the outputs of cells. With blocks, a probe of the
+     * first graph->probes of them at every slot with parameters, marked slot * blocks + block. */
     void (*build)(const pada_space *space, const pada_params *params, const pada_path *path,
                   pada_graph *graph);
     /* Paths that together need as much memory of every kind as any path does; the first one has the
@@ -108,6 +119,11 @@ pada_status pada_space_init(pada_space *space, const pada_space_ops *ops,
 /* A path with every choice equally likely. */
 void pada_path_random(const pada_space *space, pada_rng *rng, pada_path *path);
 int pada_path_equal(const pada_space *space, const pada_path *a, const pada_path *b);
+/* The block of a slot. */
+static inline int pada_path_block(const pada_space *space, const pada_path *path, int slot)
+{
+    return path->choice[space->ops->n_slots + slot];
+}
 /* Whether every slot has one of its choices; for paths that come from a file. */
 bool pada_path_is_valid(const pada_space *space, const pada_path *path);
 

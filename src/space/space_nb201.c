@@ -5,16 +5,19 @@
  *            S                  S/2                     S/4                      rows = columns
  *
  * All cells have the same choices but their own weights: slot = edge, site = searched cell * 6 +
- * edge, where searched cells are counted without the reductions between them.
+ * edge, where searched cells are counted without the reductions between them. With blocks (CLOSE),
+ * the edges of a cell share them, and site = searched cell * blocks + block.
  *
  * Parameters, in declaration order, so that ids follow by arithmetic:
  *
  *   [ stem | reduction 0: a.weight a.bias b.weight b.bias downsample | reduction 1: ..
- *   | classifier.weight .bias | site 0: conv1x1.weight .bias conv3x3.weight .bias | site 1: .. ] */
+ *   | classifier.weight .bias | gate, if there are blocks to choose from
+ *   | site 0: conv1x1.weight .bias conv3x3.weight .bias | site 1: .. ] */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "space/nb201_blocks.h"
 #include "space/nb201_canon.h"
 #include "space/nb201_codec.h"
 #include "space/nb201_scores.h"
@@ -32,7 +35,7 @@ enum {
     ID_STEM = 0,
     ID_REDUCTIONS = 1,
     ID_CLASSIFIER = ID_REDUCTIONS + N_REDUCTIONS * REDUCTION_PARAMS,
-    ID_SITES = ID_CLASSIFIER + 2
+    ID_GATE = ID_CLASSIFIER + 2
 };
 
 /* ---- shapes ---- */
@@ -85,9 +88,20 @@ static int reduction_id(int stage)
     return ID_REDUCTIONS + (stage - 1) * REDUCTION_PARAMS;
 }
 
-static int site_id(int site, int choice)
+static int first_site_id(const pada_space *space)
 {
-    return ID_SITES + site * SITE_PARAMS + (choice == PADA_NB201_CONV1 ? 0 : 2);
+    return ID_GATE + (space->config.blocks > 1 ? PADA_GATE_TENSORS : 0);
+}
+
+static int site_id(const pada_space *space, int site, int choice)
+{
+    return first_site_id(space) + site * SITE_PARAMS + (choice == PADA_NB201_CONV1 ? 0 : 2);
+}
+
+/* Sites of a cell. */
+static int cell_sites(const pada_space *space)
+{
+    return space->config.blocks > 0 ? space->config.blocks : PADA_NB201_EDGES;
 }
 
 /* ---- slots, choices, sites ---- */
@@ -107,13 +121,18 @@ static const char *choice_label(const pada_space *space, int slot, int choice)
 
 static int n_sites(const pada_space *space)
 {
-    return N_STAGES * space->config.cells * PADA_NB201_EDGES;
+    return N_STAGES * space->config.cells * cell_sites(space);
 }
 
 static int site_slot(const pada_space *space, int site)
 {
-    (void)space;
-    return site % PADA_NB201_EDGES;
+    return space->config.blocks > 0 ? -1 : site % PADA_NB201_EDGES;
+}
+
+static bool uses(const pada_space *space, const pada_path *path, int site, int choice)
+{
+    if (space->config.blocks > 0) return pada_nb201_block_uses(space, path, site, choice);
+    return path->choice[site % PADA_NB201_EDGES] == choice;
 }
 
 /* Found by planning all cells: most weights and tensors to keep for training; most tensors alive at
@@ -194,20 +213,36 @@ static pada_status declare_classifier(const pada_space *space, pada_params *para
     return pada_params_add(params, &bias, &id);
 }
 
-static pada_status declare_edge(const pada_space *space, pada_params *params, int searched_cell,
-                                int to, int from)
+/* The convolutions of a site; `place` is its name in the cell. */
+static pada_status declare_site(const pada_space *space, pada_params *params, int site,
+                                const char *place)
 {
-    const int stage = searched_cell / space->config.cells;
-    const int site = searched_cell * PADA_NB201_EDGES + pada_nb201_edge(to, from);
+    const int cell = site / cell_sites(space), stage = cell / space->config.cells;
     char module[64];
 
     for (int choice = PADA_NB201_CONV1; choice <= PADA_NB201_CONV3; choice++) {
         const pada_conv conv = edge_conv(stage_shape(space, stage).c, choice);
 
-        snprintf(module, sizeof module, "cells.%d.edges.%d<-%d.%d.op.1", searched_cell + stage, to,
-                 from, choice);
+        snprintf(module, sizeof module, "cells.%d.%s.%d.op.1", cell + stage, place, choice);
         PADA_TRY(add_conv(params, module, &conv, true, (owner){site, choice}));
     }
+    return PADA_OK;
+}
+
+static pada_status declare_cell(const pada_space *space, pada_params *params, int cell)
+{
+    char place[24];
+    int site = cell * cell_sites(space);
+
+    for (int block = 0; block < space->config.blocks; block++) {
+        snprintf(place, sizeof place, "blocks.%d", block);
+        PADA_TRY(declare_site(space, params, site++, place));
+    }
+    for (int to = 1; to < PADA_NB201_NODES && space->config.blocks == 0; to++)
+        for (int from = 0; from < to; from++) {
+            snprintf(place, sizeof place, "edges.%d<-%d", to, from);
+            PADA_TRY(declare_site(space, params, site + pada_nb201_edge(to, from), place));
+        }
     return PADA_OK;
 }
 
@@ -219,17 +254,18 @@ static pada_status declare(const pada_space *space, pada_params *params)
     for (int stage = 1; stage < N_STAGES; stage++)
         PADA_TRY(declare_reduction(space, params, stage));
     PADA_TRY(declare_classifier(space, params));
+    if (space->config.blocks > 1)
+        PADA_TRY(pada_block_gate_declare(params, PADA_NB201_OPS, space->config.blocks));
     for (int cell = 0; cell < N_STAGES * space->config.cells; cell++)
-        for (int to = 1; to < PADA_NB201_NODES; to++)
-            for (int from = 0; from < to; from++)
-                PADA_TRY(declare_edge(space, params, cell, to, from));
-    PADA_ASSERT(pada_params_count(params) == ID_SITES + n_sites(space) * SITE_PARAMS);
+        PADA_TRY(declare_cell(space, params, cell));
+    PADA_ASSERT(pada_params_count(params) == first_site_id(space) + n_sites(space) * SITE_PARAMS);
     return PADA_OK;
 }
 
 /* ---- the network of one path ---- */
 
 typedef struct builder {
+    const pada_space *space;
     pada_graph *graph;
     const pada_params *params;
     const pada_path *path;
@@ -251,22 +287,39 @@ static pada_value add_norm(const builder *b, pada_value z)
     return pada_graph_combine(b->graph, &(pada_term){.kind = PADA_TERM_BATCHNORM, .x = z}, 1);
 }
 
+/* The convolution of an edge, with the weights of the edge itself or of a block. */
+static pada_term edge_term(const builder *b, int channels, int first_site, int edge, int block,
+                           pada_value x)
+{
+    const int choice = b->path->choice[edge], blocks = b->space->config.blocks;
+    const int site = first_site + (blocks > 0 ? block : edge);
+    const pada_conv conv = edge_conv(channels, choice);
+
+    return (pada_term){.kind = PADA_TERM_BATCHNORM,
+                       .x = add_conv_node(b, x, &conv, site_id(b->space, site, choice)),
+                       .mark = edge * blocks + block};
+}
+
 static pada_value build_cell(const builder *b, int channels, int first_site, pada_value x)
 {
     pada_value node[PADA_NB201_NODES] = {x};
 
     for (int to = 1; to < PADA_NB201_NODES; to++) {
         pada_term terms[PADA_NB201_NODES - 1];
-        int n = 0;
+        pada_term probed[(PADA_NB201_NODES - 1) * PADA_MAX_BLOCKS];
+        int n = 0, n_probed = 0;
 
         for (int from = 0; from < to; from++) {
             const int edge = pada_nb201_edge(to, from), choice = b->path->choice[edge];
 
             if (is_conv(choice)) {
-                const pada_conv conv = edge_conv(channels, choice);
-                const pada_value z =
-                    add_conv_node(b, node[from], &conv, site_id(first_site + edge, choice));
-                terms[n++] = (pada_term){.kind = PADA_TERM_BATCHNORM, .x = z};
+                const int own = pada_path_block(b->space, b->path, edge);
+                terms[n] = edge_term(b, channels, first_site, edge, own, node[from]);
+                for (int k = 0; k < b->graph->probes; k++)
+                    probed[n_probed++] =
+                        k == own ? terms[n]
+                                 : edge_term(b, channels, first_site, edge, k, node[from]);
+                n++;
             } else if (choice == PADA_NB201_SKIP) {
                 terms[n++] = (pada_term){.kind = PADA_TERM_IDENTITY, .x = node[from]};
             } else if (choice == PADA_NB201_POOL) {
@@ -275,6 +328,7 @@ static pada_value build_cell(const builder *b, int channels, int first_site, pad
             }
         }
         node[to] = pada_graph_combine(b->graph, terms, n);
+        pada_graph_probe(b->graph, node[to], probed, n_probed);
     }
     return node[PADA_NB201_NODES - 1];
 }
@@ -296,11 +350,11 @@ static pada_value build_reduction(const builder *b, const reduction *r, int firs
 static void build(const pada_space *space, const pada_params *params, const pada_path *path,
                   pada_graph *graph)
 {
-    const builder b = {graph, params, path};
+    const builder b = {space, graph, params, path};
     const pada_conv stem = stem_conv(space);
     const int size = space->config.image_size, cells = space->config.cells;
 
-    PADA_ASSERT(pada_params_count(params) == ID_SITES + n_sites(space) * SITE_PARAMS);
+    PADA_ASSERT(pada_params_count(params) == first_site_id(space) + n_sites(space) * SITE_PARAMS);
     pada_value x = pada_graph_input(graph, (pada_shape){IMAGE_CHANNELS, size, size});
     x = add_norm(&b, add_conv_node(&b, x, &stem, ID_STEM));
     for (int stage = 0; stage < N_STAGES; stage++) {
@@ -309,7 +363,7 @@ static void build(const pada_space *space, const pada_params *params, const pada
             x = build_reduction(&b, &r, reduction_id(stage), x);
         }
         for (int cell = stage * cells; cell < (stage + 1) * cells; cell++) {
-            x = build_cell(&b, stage_shape(space, stage).c, cell * PADA_NB201_EDGES, x);
+            x = build_cell(&b, stage_shape(space, stage).c, cell * cell_sites(space), x);
             pada_graph_tap(graph, x, stage_shape(space, stage));
         }
     }
@@ -419,6 +473,8 @@ const pada_space_ops pada_space_nb201 = {
     .choice_label = choice_label,
     .n_sites = n_sites,
     .site_slot = site_slot,
+    .uses = uses,
+    .gate_cell = pada_nb201_gate_cell,
     .declare = declare,
     .build = build,
     .extremes = extremes,

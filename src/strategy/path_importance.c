@@ -65,6 +65,7 @@ pada_status pada_path_importance_init(pada_path_importance *pi, const pada_strat
 {
     pi->settings = *settings;
     pi->env = env;
+    PADA_TRY(pada_strategy_check_sites(env->space));
     pada_path_sampler_init(&pi->sampler, env->space);
     for (int slot = 1; settings->scope == SHARED && slot < n_slots(pi); slot++)
         if (n_choices(pi, slot) != n_choices(pi, 0))

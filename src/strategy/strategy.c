@@ -75,3 +75,10 @@ void pada_strategy_visit_path(const pada_space *space, const char *name, pada_pa
         pada_state_reject(
             state, PADA_FAIL(PADA_EDATA, "a path that space %s does not have", space->ops->name));
 }
+
+pada_status pada_strategy_check_sites(const pada_space *space)
+{
+    if (space->config.blocks == 0) return PADA_OK;
+    return PADA_FAIL(PADA_EINVAL,
+                     "this method needs weights that belong to slots; leave --blocks out");
+}

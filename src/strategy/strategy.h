@@ -64,6 +64,8 @@ typedef struct pada_strategy_ops {
     void (*deinit)(void *self); /* NULL: nothing to give back */
     /* Chooses the images of the epoch: order[n_images]. */
     pada_status (*begin_epoch)(void *self, const pada_epoch *epoch, int32_t *order);
+    /* The epoch from which the learning-rate schedule of this one counts; NULL: 0. */
+    int (*schedule_start)(const void *self, int epoch);
     /* The most training passes that a step of the run makes, each over the whole batch; NULL: 1. */
     int (*passes)(const void *self);
     /* One step of the optimiser on one batch; `step` counts over the whole run. */
@@ -90,6 +92,9 @@ pada_status pada_strategy_add_path(pada_engine *e, const pada_path *path, const 
 /* A path in a checkpoint; one that the space does not have is rejected. */
 void pada_strategy_visit_path(const pada_space *space, const char *name, pada_path *path,
                               pada_state *state);
+
+/* PADA_EINVAL where the weights of a site belong to no single slot: for methods that need to know. */
+pada_status pada_strategy_check_sites(const pada_space *space);
 
 /* The step of every strategy that trains one path at a time. `weights` are factors of the losses
  * in the gradient, or NULL. */

@@ -19,6 +19,7 @@ static pada_status init(void *self, const pada_strategy_env *env, const void *se
 
     (void)settings;
     s->env = env;
+    PADA_TRY(pada_strategy_check_sites(space));
     pada_path_sampler_init(&s->sampler, space);
     for (int site = 0; site < space->ops->n_sites(space); site++) {
         const int slot = space->ops->site_slot(space, site);

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "sampler/data_sampler.h"
+#include "space/path_number.h"
 #include "strategy/strategy.h"
 
 #define N_GROUPS  3
@@ -28,37 +29,13 @@ static pada_status find_score(const pada_space *space, const pada_space_score **
                      space->ops->name);
 }
 
-/* Paths are numbered like the digits of a number, slot 0 first. */
-static void path_of(const pada_space *space, int32_t number, pada_path *path)
-{
-    *path = (pada_path){{0}};
-    for (int slot = space->ops->n_slots - 1; slot >= 0; slot--) {
-        const int n = space->ops->n_choices(space, slot);
-        path->choice[slot] = (uint8_t)(number % n);
-        number /= n;
-    }
-}
-
 static int group_of(const pada_space *space, const pada_space_score *depth, int32_t number)
 {
     pada_path path;
 
-    path_of(space, number, &path);
+    pada_path_of_number(space, number, &path);
     const double d = depth->score(space, &path);
     return d < 2 ? 0 : d < 3 ? 1 : 2;
-}
-
-static pada_status count_paths(const pada_space *space, int32_t *n)
-{
-    *n = 1;
-    for (int slot = 0; slot < space->ops->n_slots; slot++) {
-        const int choices = space->ops->n_choices(space, slot);
-        if (*n > MAX_PATHS / choices)
-            return PADA_FAIL(PADA_EINVAL, "method spos_depth: space %s has more than %d paths",
-                             space->ops->name, MAX_PATHS);
-        *n *= choices;
-    }
-    return PADA_OK;
 }
 
 /* Lists the paths of each group, one group after the other. */
@@ -89,7 +66,7 @@ static void find_marginals(spos_depth *s)
     for (int g = 0; g < N_GROUPS; g++)
         for (int32_t i = 0; i < s->count[g]; i++) {
             pada_path path;
-            path_of(space, s->paths[s->first[g] + i], &path);
+            pada_path_of_number(space, s->paths[s->first[g] + i], &path);
             for (int slot = 0; slot < space->ops->n_slots; slot++)
                 s->sampler.p[slot][path.choice[slot]] += 1.0 / N_GROUPS / s->count[g];
         }
@@ -99,13 +76,15 @@ static pada_status init(void *self, const pada_strategy_env *env, const void *se
 {
     spos_depth *s = self;
     const pada_space_score *depth;
+    const int n = pada_path_count(env->space, MAX_PATHS);
     void *memory;
-    int32_t n;
 
     (void)settings;
     s->env = env;
     PADA_TRY(find_score(env->space, &depth));
-    PADA_TRY(count_paths(env->space, &n));
+    if (n > MAX_PATHS)
+        return PADA_FAIL(PADA_EINVAL, "method spos_depth: space %s has more than %d paths",
+                         env->space->ops->name, MAX_PATHS);
     PADA_TRY(pada_calloc(&memory, (size_t)n, sizeof *s->paths));
     s->paths = memory; /* deinit gives it back, whatever comes */
     PADA_TRY(list_groups(s, depth, n));
@@ -136,7 +115,7 @@ static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
     pada_rng_init(&rng, s->env->seed, "path", (uint64_t)number);
     const uint32_t g = pada_rng_below(&rng, N_GROUPS);
     const uint32_t i = pada_rng_below(&rng, (uint32_t)s->count[g]);
-    path_of(s->env->space, s->paths[s->first[g] + (int32_t)i], &path);
+    pada_path_of_number(s->env->space, s->paths[s->first[g] + (int32_t)i], &path);
     return pada_strategy_single_path(e, &path, draws, NULL, 1, &epoch->sgd);
 }
 

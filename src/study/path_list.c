@@ -9,18 +9,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "space/path_index.h"
+#include "space/path_number.h"
 
 enum { MAX_PATHS = 10000000 };
-
-/* Networks of the space, or MAX_PATHS + 1 if they are more. */
-static int count_paths(const pada_space *space)
-{
-    int64_t n = 1;
-
-    for (int slot = 0; slot < space->ops->n_slots && n <= MAX_PATHS; slot++)
-        n *= space->ops->n_choices(space, slot);
-    return n > MAX_PATHS ? MAX_PATHS + 1 : (int)n;
-}
 
 static pada_status allocate(pada_path_list *list, int n)
 {
@@ -33,27 +24,21 @@ static pada_status allocate(pada_path_list *list, int n)
 
 pada_status pada_path_list_all(pada_path_list *list, const pada_space *space)
 {
-    const int n = count_paths(space);
+    const int n = pada_path_count(space, MAX_PATHS);
 
     if (n > MAX_PATHS)
         return PADA_FAIL(PADA_EINVAL, "space %s has more than %d networks; take a sample",
                          space->ops->name, MAX_PATHS);
     PADA_TRY(allocate(list, n));
-    for (int i = 0; i < n; i++) {
-        int rest = i;
-        for (int slot = space->ops->n_slots - 1; slot >= 0; slot--) {
-            const int n_choices = space->ops->n_choices(space, slot);
-            list->paths[i].choice[slot] = (uint8_t)(rest % n_choices);
-            rest /= n_choices;
-        }
-    }
+    for (int i = 0; i < n; i++)
+        pada_path_of_number(space, i, &list->paths[i]);
     return PADA_OK;
 }
 
 pada_status pada_path_list_random(pada_path_list *list, const pada_space *space, int n,
                                   uint64_t seed)
 {
-    const int n_space = count_paths(space);
+    const int n_space = pada_path_count(space, MAX_PATHS);
     pada_path_index *seen;
     pada_path path;
     pada_rng rng;

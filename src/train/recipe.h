@@ -30,8 +30,9 @@ extern const pada_opt pada_recipe_options[];
  * stays zero. */
 extern const pada_opt pada_standalone_options[];
 
-/* The step of an epoch: learning rates change once per epoch. */
-pada_sgd pada_recipe_sgd(const pada_recipe *recipe, int epoch);
+/* The step of an epoch: learning rates change once per epoch, by a schedule that began with epoch
+ * `start` and ends with the last one. */
+pada_sgd pada_recipe_sgd(const pada_recipe *recipe, int start, int epoch);
 
 #ifdef __cplusplus
 }

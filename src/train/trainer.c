@@ -405,9 +405,12 @@ static pada_status finish_epoch(trainer *t, const pada_epoch *epoch)
 static pada_status run_epoch(trainer *t)
 {
     const pada_train_desc *desc = t->desc;
-    const pada_epoch epoch = {.index = (int)t->position[0],
+    const int index = (int)t->position[0];
+    const int start =
+        desc->strategy->schedule_start ? desc->strategy->schedule_start(t->strategy, index) : 0;
+    const pada_epoch epoch = {.index = index,
                               .first_step = t->position[0] * t->n_steps,
-                              .sgd = pada_recipe_sgd(desc->recipe, (int)t->position[0])};
+                              .sgd = pada_recipe_sgd(desc->recipe, start, index)};
     pada_progress progress;
     pada_draws draws;
 

@@ -1,0 +1,342 @@
+/* block_gate.c - the small network that says which block of weights an edge of a cell runs. */
+#include "space/block_gate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum {
+    EMB = 48,
+    IN = 96,
+    WIDE = 128,
+    LAYERS = 5,
+    HIDDEN = PADA_GATE_HIDDEN,
+    MLP_LAYERS = PADA_GATE_HIDDEN_LAYERS + 1,
+
+    OP_EMBEDDING = 0,
+    INPUT_EMBEDDING,
+    IN_WEIGHT,
+    IN_BIAS,
+    LAYER_FIRST, /* W, A, a of each layer */
+    MLP_FIRST = LAYER_FIRST + 3 * LAYERS,
+    N_TENSORS = MLP_FIRST + 2 * MLP_LAYERS,
+    NODES = PADA_GATE_MAX_NODES,
+    EDGES = PADA_GATE_MAX_EDGES
+};
+
+/* [rows, columns], or a vector where columns is 0. */
+typedef struct tensor {
+    int rows, columns;
+    double bound;
+    double *weights, *grads;
+} tensor;
+
+struct pada_block_gate {
+    tensor tensors[N_TENSORS];
+    double *memory;
+    int n_blocks;
+    /* of the last forward */
+    pada_gate_cell cell;
+    const double *mask;
+    double y[LAYERS + 1][NODES][WIDE]; /* in front of each layer, and behind the last */
+    double s[LAYERS][NODES][WIDE];
+    double a[LAYERS][EDGES][WIDE];             /* behind the sigmoid */
+    double h[EDGES][MLP_LAYERS + 1][2 * WIDE]; /* in front of each layer of the MLP; logits */
+};
+
+static int layer_in(int layer)
+{
+    return layer == 0 ? IN : WIDE;
+}
+
+static int mlp_in(int layer)
+{
+    return layer == 0 ? 2 * WIDE : HIDDEN;
+}
+
+/* ---- tensors ---- */
+
+static void describe(tensor t[N_TENSORS], int n_ops, int n_blocks)
+{
+    t[OP_EMBEDDING] = (tensor){.rows = n_ops, .columns = EMB, .bound = sqrt(3)}; /* variance 1 */
+    t[INPUT_EMBEDDING] = (tensor){.rows = EMB, .bound = sqrt(3)};
+    t[IN_WEIGHT] = (tensor){.rows = IN, .columns = EMB, .bound = 1 / sqrt(EMB)};
+    t[IN_BIAS] = (tensor){.rows = IN, .bound = 1 / sqrt(EMB)};
+    for (int k = 0; k < LAYERS; k++) {
+        tensor *layer = &t[LAYER_FIRST + 3 * k];
+        layer[0] = (tensor){.rows = WIDE, .columns = layer_in(k), .bound = 1 / sqrt(layer_in(k))};
+        layer[1] = (tensor){.rows = WIDE, .columns = EMB, .bound = 1 / sqrt(EMB)};
+        layer[2] = (tensor){.rows = WIDE, .bound = 1 / sqrt(EMB)};
+    }
+    for (int k = 0; k < MLP_LAYERS; k++) {
+        tensor *layer = &t[MLP_FIRST + 2 * k];
+        const int out = k < MLP_LAYERS - 1 ? HIDDEN : n_blocks;
+        layer[0] = (tensor){.rows = out, .columns = mlp_in(k), .bound = 1 / sqrt(mlp_in(k))};
+        layer[1] = (tensor){.rows = out, .bound = 1 / sqrt(mlp_in(k))};
+    }
+}
+
+static void name_of(int i, char *to, size_t size)
+{
+    static const char *const first[] = {"op_embedding.weight", "input_embedding", "in.weight",
+                                        "in.bias"};
+    static const char *const parts[] = {"weight", "attention.weight", "attention.bias"};
+
+    if (i < LAYER_FIRST)
+        snprintf(to, size, "gate.%s", first[i]);
+    else if (i < MLP_FIRST)
+        snprintf(to, size, "gate.layers.%d.%s", (i - LAYER_FIRST) / 3,
+                 parts[(i - LAYER_FIRST) % 3]);
+    else
+        snprintf(to, size, "gate.mlp.%d.%s", (i - MLP_FIRST) / 2,
+                 (i - MLP_FIRST) % 2 ? "bias" : "weight");
+}
+
+static int64_t count_of(const tensor *t)
+{
+    return (int64_t)t->rows * (t->columns ? t->columns : 1);
+}
+
+pada_status pada_block_gate_declare(pada_params *params, int n_ops, int n_blocks)
+{
+    tensor tensors[N_TENSORS];
+
+    _Static_assert((int)N_TENSORS == (int)PADA_GATE_TENSORS, "the header says how many");
+    describe(tensors, n_ops, n_blocks);
+    for (int i = 0; i < N_TENSORS; i++) {
+        const tensor *t = &tensors[i];
+        pada_param p = {.dims = {t->rows, t->columns ? t->columns : 1, 1, 1},
+                        .n_dims = t->columns ? 2 : 1,
+                        .bound = t->bound,
+                        .site = PADA_SHARED};
+        int id;
+        name_of(i, p.name, sizeof p.name);
+        PADA_TRY(pada_params_add(params, &p, &id));
+    }
+    return PADA_OK;
+}
+
+int pada_block_gate_first_param(const pada_params *params)
+{
+    char name[96];
+
+    name_of(0, name, sizeof name);
+    return pada_params_find(params, name);
+}
+
+pada_status pada_block_gate_create(pada_block_gate **out, int n_ops, int n_blocks)
+{
+    int64_t count = 0;
+    void *memory;
+
+    *out = NULL;
+    PADA_TRY(pada_calloc(&memory, 1, sizeof **out));
+    pada_block_gate *gate = memory;
+    gate->n_blocks = n_blocks;
+    describe(gate->tensors, n_ops, n_blocks);
+    for (int i = 0; i < N_TENSORS; i++)
+        count += count_of(&gate->tensors[i]);
+    const pada_status st = pada_calloc(&memory, 2 * (size_t)count, sizeof(double));
+    if (st != PADA_OK) {
+        pada_block_gate_destroy(gate);
+        return st;
+    }
+    gate->memory = memory;
+    double *at = gate->memory;
+    for (int i = 0; i < N_TENSORS; i++) {
+        gate->tensors[i].weights = at;
+        gate->tensors[i].grads = at + count;
+        at += count_of(&gate->tensors[i]);
+    }
+    *out = gate;
+    return PADA_OK;
+}
+
+void pada_block_gate_destroy(pada_block_gate *gate)
+{
+    if (!gate) return;
+    pada_free(gate->memory);
+    pada_free(gate);
+}
+
+double *pada_block_gate_weights(pada_block_gate *gate, int i)
+{
+    return gate->tensors[i].weights;
+}
+
+double *pada_block_gate_grads(pada_block_gate *gate, int i)
+{
+    return gate->tensors[i].grads;
+}
+
+int64_t pada_block_gate_count(const pada_block_gate *gate, int i)
+{
+    return count_of(&gate->tensors[i]);
+}
+
+void pada_block_gate_zero_grads(pada_block_gate *gate)
+{
+    for (int i = 0; i < N_TENSORS; i++)
+        memset(gate->tensors[i].grads, 0,
+               (size_t)count_of(&gate->tensors[i]) * sizeof *gate->tensors[i].grads);
+}
+
+/* ---- a linear layer; bias may be NULL ---- */
+
+static void linear(const tensor *w, const tensor *bias, const double *x, double *y)
+{
+    for (int o = 0; o < w->rows; o++) {
+        double sum = bias ? bias->weights[o] : 0;
+        for (int i = 0; i < w->columns; i++)
+            sum += w->weights[(int64_t)o * w->columns + i] * x[i];
+        y[o] = sum;
+    }
+}
+
+/* Adds to the gradients of weights, bias and, unless it is NULL, dx. */
+static void linear_grad(const tensor *w, const tensor *bias, const double *x, const double *dy,
+                        double *dx)
+{
+    for (int o = 0; o < w->rows; o++) {
+        const double d = dy[o];
+        double *gw = w->grads + (int64_t)o * w->columns;
+        const double *row = w->weights + (int64_t)o * w->columns;
+        if (d == 0) continue;
+        if (bias) bias->grads[o] += d;
+        for (int i = 0; i < w->columns; i++) {
+            gw[i] += d * x[i];
+            if (dx) dx[i] += d * row[i];
+        }
+    }
+}
+
+/* ---- forward ---- */
+
+static void forward_layer(pada_block_gate *g, int k)
+{
+    const pada_gate_cell *cell = &g->cell;
+    const tensor *t = &g->tensors[LAYER_FIRST + 3 * k];
+    double(*out)[WIDE] = g->y[k + 1];
+
+    for (int v = 0; v < cell->n_nodes; v++) {
+        linear(&t[0], NULL, g->y[k][v], g->s[k][v]);
+        for (int i = 0; i < WIDE; i++)
+            out[v][i] = v == 0 ? g->s[k][v][i] : 0;
+    }
+    for (int e = 0; e < cell->n_edges; e++) {
+        double *a = g->a[k][e];
+        linear(&t[1], &t[2], g->tensors[OP_EMBEDDING].weights + (int64_t)cell->op[e] * EMB, a);
+        for (int i = 0; i < WIDE; i++) {
+            a[i] = 1 / (1 + exp(-a[i]));
+            out[cell->to[e]][i] += a[i] * g->s[k][cell->from[e]][i];
+        }
+    }
+    if (k == LAYERS - 1) return;
+    for (int v = 0; v < cell->n_nodes; v++)
+        for (int i = 0; i < WIDE; i++)
+            if (out[v][i] < 0) out[v][i] = 0;
+}
+
+static double mask_at(const pada_block_gate *g, int e, int layer, int i)
+{
+    return g->mask ? g->mask[((int64_t)e * PADA_GATE_HIDDEN_LAYERS + layer) * HIDDEN + i] : 1;
+}
+
+static void forward_edge(pada_block_gate *g, int e)
+{
+    memcpy(g->h[e][0], g->y[LAYERS][g->cell.from[e]], WIDE * sizeof(double));
+    memcpy(g->h[e][0] + WIDE, g->y[LAYERS][g->cell.to[e]], WIDE * sizeof(double));
+    for (int k = 0; k < MLP_LAYERS; k++) {
+        const tensor *t = &g->tensors[MLP_FIRST + 2 * k];
+        double *out = g->h[e][k + 1];
+        linear(&t[0], &t[1], g->h[e][k], out);
+        for (int i = 0; k < MLP_LAYERS - 1 && i < HIDDEN; i++)
+            out[i] = out[i] > 0 ? out[i] * mask_at(g, e, k, i) : 0;
+    }
+}
+
+void pada_block_gate_forward(pada_block_gate *g, const pada_gate_cell *cell, const double *mask,
+                             double *logits)
+{
+    static const double zeros[EMB];
+
+    g->cell = *cell;
+    g->mask = mask;
+    for (int v = 0; v < cell->n_nodes; v++)
+        linear(&g->tensors[IN_WEIGHT], &g->tensors[IN_BIAS],
+               v == 0 ? g->tensors[INPUT_EMBEDDING].weights : zeros, g->y[0][v]);
+    for (int k = 0; k < LAYERS; k++)
+        forward_layer(g, k);
+    for (int e = 0; e < cell->n_edges; e++) {
+        forward_edge(g, e);
+        memcpy(logits + (int64_t)e * g->n_blocks, g->h[e][MLP_LAYERS],
+               (size_t)g->n_blocks * sizeof *logits);
+    }
+}
+
+/* ---- backward ---- */
+
+/* Takes the gradient of an edge's logits to the nodes. */
+static void backward_edge(pada_block_gate *g, int e, const double *grad_logits,
+                          double dy[NODES][WIDE])
+{
+    double d[2 * WIDE] = {0}, next[2 * WIDE];
+
+    memcpy(d, grad_logits, (size_t)g->n_blocks * sizeof *d);
+    for (int k = MLP_LAYERS - 1; k >= 0; k--) {
+        const tensor *t = &g->tensors[MLP_FIRST + 2 * k];
+        memset(next, 0, sizeof next);
+        linear_grad(&t[0], &t[1], g->h[e][k], d, next);
+        /* h is zero where relu or dropout was. */
+        for (int i = 0; k > 0 && i < HIDDEN; i++)
+            next[i] *= g->h[e][k][i] != 0 ? mask_at(g, e, k - 1, i) : 0;
+        memcpy(d, next, sizeof d);
+    }
+    for (int i = 0; i < WIDE; i++) {
+        dy[g->cell.from[e]][i] += d[i];
+        dy[g->cell.to[e]][i] += d[WIDE + i];
+    }
+}
+
+/* From the gradient behind layer k to that in front of it. */
+static void backward_layer(pada_block_gate *g, int k, double dy[NODES][WIDE])
+{
+    const pada_gate_cell *cell = &g->cell;
+    const tensor *t = &g->tensors[LAYER_FIRST + 3 * k], *emb = &g->tensors[OP_EMBEDDING];
+    double ds[NODES][WIDE] = {{0}};
+
+    for (int v = 0; v < cell->n_nodes; v++)
+        for (int i = 0; k < LAYERS - 1 && i < WIDE; i++)
+            if (g->y[k + 1][v][i] <= 0) dy[v][i] = 0;
+    memcpy(ds[0], dy[0], sizeof ds[0]);
+    for (int e = 0; e < cell->n_edges; e++) {
+        const int64_t op = (int64_t)cell->op[e] * EMB;
+        const double *a = g->a[k][e];
+        double da[WIDE];
+        for (int i = 0; i < WIDE; i++) {
+            ds[cell->from[e]][i] += a[i] * dy[cell->to[e]][i];
+            da[i] = dy[cell->to[e]][i] * g->s[k][cell->from[e]][i] * a[i] * (1 - a[i]);
+        }
+        linear_grad(&t[1], &t[2], emb->weights + op, da, emb->grads + op);
+    }
+    memset(dy, 0, NODES * sizeof *dy);
+    for (int v = 0; v < cell->n_nodes; v++)
+        linear_grad(&t[0], NULL, g->y[k][v], ds[v], dy[v]);
+}
+
+void pada_block_gate_backward(pada_block_gate *g, const double *grad_logits)
+{
+    static const double zeros[EMB];
+    double dy[NODES][WIDE] = {{0}};
+
+    for (int e = 0; e < g->cell.n_edges; e++)
+        backward_edge(g, e, grad_logits + (int64_t)e * g->n_blocks, dy);
+    for (int k = LAYERS - 1; k >= 0; k--)
+        backward_layer(g, k, dy);
+    for (int v = 0; v < g->cell.n_nodes; v++)
+        linear_grad(&g->tensors[IN_WEIGHT], &g->tensors[IN_BIAS],
+                    v == 0 ? g->tensors[INPUT_EMBEDDING].weights : zeros, dy[v],
+                    v == 0 ? g->tensors[INPUT_EMBEDDING].grads : NULL);
+}
