@@ -7,23 +7,31 @@
 
 #include "train/tiny_data.h"
 
-static inline pada_engine *tiny_engine(pada_space *space, const pada_backend *backend,
-                                       int n_threads, int batch_size)
+static inline pada_engine *tiny_block_engine(pada_space *space, const pada_backend *backend,
+                                             int n_threads, int batch_size, int blocks)
 {
     const pada_space_ops *ops;
     pada_engine *e;
 
     CHECK_OK(pada_space_find(&ops, "nb201"));
-    CHECK_OK(pada_space_init(
-        space, ops,
-        &(pada_space_config){
-            .channels = 4, .cells = 1, .classes = TINY_CLASSES, .image_size = TINY_SIDE}));
+    CHECK_OK(pada_space_init(space, ops,
+                             &(pada_space_config){.channels = 4,
+                                                  .cells = 1,
+                                                  .classes = TINY_CLASSES,
+                                                  .image_size = TINY_SIDE,
+                                                  .blocks = blocks}));
     CHECK_OK(pada_engine_create(&e, &(pada_engine_desc){.space = space,
                                                         .backend = backend,
                                                         .n_threads = n_threads,
                                                         .batch_size = batch_size,
                                                         .mode = PADA_TRAIN}));
     return e;
+}
+
+static inline pada_engine *tiny_engine(pada_space *space, const pada_backend *backend,
+                                       int n_threads, int batch_size)
+{
+    return tiny_block_engine(space, backend, n_threads, batch_size, 0);
 }
 
 #endif
