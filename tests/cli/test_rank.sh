@@ -299,4 +299,24 @@ refused 66 "$run: no checkpoint in this folder"
 printf 'channels: many\n' >"$run/config.yaml"
 pada rank "$run" --networks 3
 refused 2 "$run/config.yaml:1: channels: 'many' is not a whole number"
+
+# ---- a supernet of blocks: the run says how many, and its gate chooses; isomorphic forms that compute the same tie
+
+run=$work/blocks
+pada train --method close --channels 4 --cells 1 --epochs 3 --batch-size 200 --validate 0 --out "$run" --quiet
+expect_rc 0
+same='|nor_conv_3x3~0|+|nor_conv_1x1~0|none~1|+|skip_connect~0|nor_conv_3x3~1|none~2|' # 2<-0 leads nowhere
+less='|nor_conv_3x3~0|+|none~0|none~1|+|skip_connect~0|nor_conv_3x3~1|none~2|'
+printf '%s\n%s\n%s\n' "$a" "$same" "$less" >"$work/blocks.txt"
+pada rank "$run" --list "$work/blocks.txt" --json
+expect_rc 0
+score() { # score ARCH: the column `score` of the ranking
+    grep -F -- "$1" "$run/ranking.csv" | cut -d, -f2
+}
+check "$(score "$same")" = "$(score "$less")"
+pada eval "$run" "$a" --json
+expect_rc 0
+expect_out_has "\"top1\": $(score "$a")"
+pada eval "$run" "$a" --blocks 2 # a flag overrides the run; here it does not fit
+expect_rc 65
 finish

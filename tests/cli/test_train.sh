@@ -137,6 +137,16 @@ pada train $small --data "$work/nothing" --out "$work/x"
 expect_rc 66
 pada train --method single $small --out "$work/x"
 expect_usage_error "give --arch ARCH"
+pada train --method magic_at $small --hold-out 0 --out "$work/x"
+expect_usage_error "no image is held out of training; give --hold-out"
+pada train --method spos $small --hold-out 0.9 --out "$work/x"
+expect_usage_error "batches of 250 images; there are 200 to train on"
+pada train --method close $small --blocks 0 --out "$work/x"
+expect_usage_error "share no weights; give --blocks"
+pada train --method pa $small --blocks 2 --out "$work/x"
+expect_usage_error "leave --blocks out"
+pada train --method close $small --blocks 6 --out "$work/x"
+expect_usage_error "--blocks: 6 is outside 0 to 5"
 pada train $small --out "$work/x" word
 expect_usage_error "unexpected word 'word'"
 checks=$((checks + 1))
