@@ -11,7 +11,7 @@ pada_status pada__route_create(pada_engine *e)
     if (e->gate_first < 0) return PADA_OK;
     PADA_TRY(
         pada_block_gate_create(&e->gate, space->ops->n_choices(space, 0), space->config.blocks));
-    /* three channel vectors for every term of a probe; no tensor has more channels than elements */
+    /* three channel vectors, of the widest convolution of a site, for every term of a probe */
     int64_t widest = 0;
     for (int i = 0; i < pada_params_count(e->params); i++) {
         const pada_param *p = pada_params_get(e->params, i);

@@ -142,12 +142,16 @@ void pada_graph_probe(pada_graph *g, pada_value y, const pada_term *terms, int n
     pada_node node = {.op = PADA_OP_PROBE, .x = y, .first_term = g->n_terms};
 
     if (g->status != PADA_OK || y == PADA_ZERO) return;
-    PADA_ASSERT(y == g->n_nodes - 1 && g->nodes[y].op == PADA_OP_COMBINE);
     for (int i = 0; i < n_terms; i++)
         PADA_ASSERT(terms[i].kind == PADA_TERM_BATCHNORM);
     node.shape = g->nodes[y].shape;
     add_terms(g, &node, terms, n_terms);
-    if (node.n_terms > 0) push(g, &node);
+    if (node.n_terms == 0) return;
+    PADA_ASSERT(y == g->n_nodes - 1 && g->nodes[y].op == PADA_OP_COMBINE);
+    /* a sum that simplifying takes away has no place to be probed at */
+    PADA_ASSERT(g->nodes[y].n_terms > 1 ||
+                g->terms[g->nodes[y].first_term].kind != PADA_TERM_IDENTITY);
+    push(g, &node);
 }
 
 pada_value pada_graph_gap(pada_graph *g, pada_value x, pada_act act)

@@ -48,7 +48,8 @@ pada_value pada_graph_linear(pada_graph *g, pada_value x, int out, int64_t weigh
 void pada_graph_tap(pada_graph *g, pada_value x, pada_shape shape);
 /* Asks, in training, for sum(dy * batchnorm(z)) of every term: the derivative of the loss by a factor
  * of batchnorm(z) in the sum y. Terms are batch norms of values of the shape of y; zeros are dropped.
- * Stands directly behind y, and is dropped if y does not reach the loss. */
+ * Stands directly behind y, which is more than a single identity, and is dropped if y does not reach
+ * the loss. */
 void pada_graph_probe(pada_graph *g, pada_value y, const pada_term *terms, int n_terms);
 pada_value pada_graph_loss(pada_graph *g, pada_value logits);
 
