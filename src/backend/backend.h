@@ -220,6 +220,9 @@ typedef struct pada_backend {
     void (*fill_zero)(pada_device *device, void *x, const pada_range *ranges, int n);
     void (*sum_squares)(pada_device *device, const void *x, const pada_range *ranges, int n,
                         double *sums);
+    /* The inner product of x and y, range by range. */
+    void (*dot)(pada_device *device, const void *x, const void *y, const pada_range *ranges, int n,
+                double *sums);
     void (*sgd)(pada_device *device, void *w, const void *g, void *v, const pada_range *ranges,
                 int n, const pada_sgd_step *step);
     /* A whole step without the host. record[0] becomes the norm of the active ranges of g, record[1] the

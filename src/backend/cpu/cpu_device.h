@@ -77,6 +77,8 @@ void pada_cpu_run(pada_device *d, const pada_program *q, const pada_bindings *b,
 void pada_cpu_fill_zero(pada_device *d, void *x, const pada_range *ranges, int n);
 void pada_cpu_sum_squares(pada_device *d, const void *x, const pada_range *ranges, int n,
                           double *sums);
+void pada_cpu_dot(pada_device *d, const void *x, const void *y, const pada_range *ranges, int n,
+                  double *sums);
 void pada_cpu_sgd(pada_device *d, void *w, const void *g, void *v, const pada_range *ranges, int n,
                   const pada_sgd_step *step);
 void pada_cpu_copy(pada_device *d, void *to, const void *from, const pada_range *ranges, int n);

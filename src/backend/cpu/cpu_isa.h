@@ -21,7 +21,7 @@ void PADA_ISA(pada_cpu_gap_grad)(const float *x, pada_shape shape, pada_act act,
                                  const float *grad_features, bool accumulate, float *dx);
 void PADA_ISA(pada_cpu_pack)(const double *from, pada_shape shape, float *to);
 void PADA_ISA(pada_cpu_unpack)(const float *from, pada_shape shape, double *to);
-double PADA_ISA(pada_cpu_sum_squares)(const float *x, int64_t n);
+double PADA_ISA(pada_cpu_dot)(const float *x, const float *y, int64_t n);
 double PADA_ISA(pada_cpu_sum_squared_differences)(const float *x, const float *y, int64_t n);
 void PADA_ISA(pada_cpu_scaled_difference)(const float *x, const float *y, int64_t n, float factor,
                                           bool accumulate, float *to);

@@ -89,7 +89,7 @@ typedef struct cpu_kernels {
     void (*pack)(const double *from, pada_shape shape, float *to);
     void (*unpack)(const float *from, pada_shape shape, double *to);
     /* n elements; the sum is in double */
-    double (*sum_squares)(const float *x, int64_t n);
+    double (*dot)(const float *x, const float *y, int64_t n);
     double (*sum_squared_differences)(const float *x, const float *y, int64_t n);
     /* to = factor (x - y), or to += that */
     void (*scaled_difference)(const float *x, const float *y, int64_t n, float factor,

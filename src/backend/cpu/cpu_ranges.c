@@ -10,7 +10,7 @@ typedef struct vectors {
     const pada_device *d;
     const pada_range *ranges;
     float *x, *y;
-    const float *from;
+    const float *from, *with;
     double *sums;
     double factor;
     const int64_t *counts;
@@ -35,19 +35,26 @@ void pada_cpu_fill_zero(pada_device *d, void *x, const pada_range *ranges, int n
     pada_pool_run(d->pool, n, fill_zero, &(vectors){.d = d, .ranges = ranges, .x = x});
 }
 
-static void sum_squares(void *context, int k, int thread)
+static void dot(void *context, int k, int thread)
 {
     const vectors *v = context;
+    const int64_t at = v->ranges[k].first;
 
     (void)thread;
-    v->sums[k] = v->d->k->sum_squares(v->from + v->ranges[k].first, v->ranges[k].count);
+    v->sums[k] = v->d->k->dot(v->from + at, v->with + at, v->ranges[k].count);
+}
+
+void pada_cpu_dot(pada_device *d, const void *x, const void *y, const pada_range *ranges, int n,
+                  double *sums)
+{
+    pada_pool_run(d->pool, n, dot,
+                  &(vectors){.d = d, .ranges = ranges, .from = x, .with = y, .sums = sums});
 }
 
 void pada_cpu_sum_squares(pada_device *d, const void *x, const pada_range *ranges, int n,
                           double *sums)
 {
-    pada_pool_run(d->pool, n, sum_squares,
-                  &(vectors){.d = d, .ranges = ranges, .from = x, .sums = sums});
+    pada_cpu_dot(d, x, x, ranges, n, sums);
 }
 
 static void sgd(void *context, int k, int thread)

@@ -240,7 +240,7 @@ static void run_tap(const group *g, const pada_instr *instr)
         } else if (instr->code == PADA_CODE_ALIGN_FWD) {
             float *result = (float *)r->b->results.align + g->first + k;
             const double sum = fed ? r->d->k->sum_squared_differences(from, at, count)
-                                   : r->d->k->sum_squares(at, count);
+                                   : r->d->k->dot(at, at, count);
             *result = (instr->accumulate ? *result : 0) + (float)(share * sum);
         } else {
             const cpu_tensor to = grad(g, node->x);

@@ -23,18 +23,18 @@ void PADA_ISA(pada_cpu_unpack)(const float *from, pada_shape shape, double *to)
             to[c * pixels + i] = from[(c / VW * pixels + i) * VW + c % VW];
 }
 
-/* Squares are added in double, lane by lane, so that a norm over a million numbers stays exact to
+/* Products are added in double, lane by lane, so that a norm over a million numbers stays exact to
  * float. */
-double PADA_ISA(pada_cpu_sum_squares)(const float *x, int64_t n)
+double PADA_ISA(pada_cpu_dot)(const float *x, const float *y, int64_t n)
 {
     double lanes[8] = {0}, sum = 0;
     int64_t i = 0;
 
     for (; i + 8 <= n; i += 8)
         for (int k = 0; k < 8; k++)
-            lanes[k] += (double)x[i + k] * x[i + k];
+            lanes[k] += (double)x[i + k] * y[i + k];
     for (; i < n; i++)
-        sum += (double)x[i] * x[i];
+        sum += (double)x[i] * y[i];
     for (int k = 0; k < 8; k++)
         sum += lanes[k];
     return sum;

@@ -107,6 +107,13 @@ static void null_sum_squares(pada_device *d, const void *x, const pada_range *ra
     memset(sums, 0, (size_t)n * sizeof *sums);
 }
 
+static void null_dot(pada_device *d, const void *x, const void *y, const pada_range *ranges, int n,
+                     double *sums)
+{
+    (void)y;
+    null_sum_squares(d, x, ranges, n, sums);
+}
+
 static void null_sgd(pada_device *d, void *w, const void *g, void *v, const pada_range *ranges,
                      int n, const pada_sgd_step *step)
 {
@@ -152,6 +159,7 @@ const pada_backend pada_backend_null = {
     .run = null_run,
     .fill_zero = null_fill_zero,
     .sum_squares = null_sum_squares,
+    .dot = null_dot,
     .sgd = null_sgd,
     .copy = null_copy,
     .axpy = null_axpy,

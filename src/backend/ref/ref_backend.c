@@ -496,13 +496,19 @@ static void ref_fill_zero(pada_device *d, void *x, const pada_range *ranges, int
     FOR_RANGES(i)((double *)x)[i] = 0;
 }
 
-static void ref_sum_squares(pada_device *d, const void *x, const pada_range *ranges, int n_ranges,
-                            double *sums)
+static void ref_dot(pada_device *d, const void *x, const void *y, const pada_range *ranges,
+                    int n_ranges, double *sums)
 {
     (void)d;
     for (int k = 0; k < n_ranges; k++)
         sums[k] = 0;
-    FOR_RANGES(i) sums[k] += ((const double *)x)[i] * ((const double *)x)[i];
+    FOR_RANGES(i) sums[k] += ((const double *)x)[i] * ((const double *)y)[i];
+}
+
+static void ref_sum_squares(pada_device *d, const void *x, const pada_range *ranges, int n_ranges,
+                            double *sums)
+{
+    ref_dot(d, x, x, ranges, n_ranges, sums);
 }
 
 static void ref_sgd(pada_device *d, void *w, const void *g, void *v, const pada_range *ranges,
@@ -568,6 +574,7 @@ const pada_backend pada_backend_ref = {
     .run = ref_run,
     .fill_zero = ref_fill_zero,
     .sum_squares = ref_sum_squares,
+    .dot = ref_dot,
     .sgd = ref_sgd,
     .copy = ref_copy,
     .axpy = ref_axpy,
