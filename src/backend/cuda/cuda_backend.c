@@ -239,20 +239,25 @@ static void cuda_fill_zero(pada_device *d, void *x, const pada_range *ranges, in
         cuda_note(&d->failure, pada_cuda_fill_zero(d->stream, x, &some), "fill_zero");
 }
 
-static void cuda_sum_squares(pada_device *d, const void *x, const pada_range *ranges, int n,
-                             double *sums)
+static void cuda_dot(pada_device *d, const void *x, const void *y, const pada_range *ranges, int n,
+                     double *sums)
 {
     for (int at = 0; at < n; at += CUDA_MAX_SUMS) {
         const int count = n - at < CUDA_MAX_SUMS ? n - at : CUDA_MAX_SUMS;
         cuda_ranges some;
         for (int first = 0, start = 0; next_ranges(&some, ranges + at, count, &first);
              start = first)
-            cuda_note(&d->failure, pada_cuda_sum_squares(d->stream, x, &some, d->sums + start),
-                      "sum_squares");
+            cuda_note(&d->failure, pada_cuda_dot(d->stream, x, y, &some, d->sums + start), "dot");
         const double *down = pada_cuda_fetch(d, d->sums, count * (int64_t)sizeof *sums);
         for (int k = 0; k < count; k++)
             sums[at + k] = down ? down[k] : NAN;
     }
+}
+
+static void cuda_sum_squares(pada_device *d, const void *x, const pada_range *ranges, int n,
+                             double *sums)
+{
+    cuda_dot(d, x, x, ranges, n, sums);
 }
 
 static void cuda_sgd(pada_device *d, void *w, const void *g, void *v, const pada_range *ranges,
@@ -310,14 +315,14 @@ static void cuda_welford(pada_device *d, void *mean, void *spread, const void *x
     }
 }
 
-#define CUDA_BACKEND                                                                            \
-    .dtype = PADA_F32, .gather = true, .present = cuda_present, .close = cuda_close,            \
-    .describe = cuda_describe, .finish = cuda_finish, .alloc = cuda_alloc,                      \
-    .release = cuda_release, .write = pada_cuda_write, .read = pada_cuda_read,                  \
-    .read_i32 = pada_cuda_read_i32, .image_bytes = image_bytes, .channel_bytes = channel_bytes, \
-    .unpack = pada_cuda_unpack, .pack = pada_cuda_pack, .hold = cuda_hold,                      \
-    .prepare = cuda_prepare, .run = pada_cuda_run, .fill_zero = cuda_fill_zero,                 \
-    .sum_squares = cuda_sum_squares, .sgd = cuda_sgd, .clip_sgd = cuda_clip_sgd,                \
+#define CUDA_BACKEND                                                                              \
+    .dtype = PADA_F32, .gather = true, .present = cuda_present, .close = cuda_close,              \
+    .describe = cuda_describe, .finish = cuda_finish, .alloc = cuda_alloc,                        \
+    .release = cuda_release, .write = pada_cuda_write, .read = pada_cuda_read,                    \
+    .read_i32 = pada_cuda_read_i32, .image_bytes = image_bytes, .channel_bytes = channel_bytes,   \
+    .unpack = pada_cuda_unpack, .pack = pada_cuda_pack, .hold = cuda_hold,                        \
+    .prepare = cuda_prepare, .run = pada_cuda_run, .fill_zero = cuda_fill_zero,                   \
+    .sum_squares = cuda_sum_squares, .dot = cuda_dot, .sgd = cuda_sgd, .clip_sgd = cuda_clip_sgd, \
     .copy = cuda_copy, .axpy = cuda_axpy, .welford = cuda_welford
 
 extern const pada_backend pada_backend_cuda, pada_backend_cuda_fp32;

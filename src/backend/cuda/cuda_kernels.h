@@ -398,6 +398,8 @@ typedef struct cuda_ranges {
 cudaError_t pada_cuda_fill_zero(cudaStream_t stream, float *x, const cuda_ranges *ranges);
 cudaError_t pada_cuda_sum_squares(cudaStream_t stream, const float *x, const cuda_ranges *ranges,
                                   double *sums);
+cudaError_t pada_cuda_dot(cudaStream_t stream, const float *x, const float *y,
+                          const cuda_ranges *ranges, double *sums);
 cudaError_t pada_cuda_sgd(cudaStream_t stream, float *w, const float *g, float *v,
                           const cuda_ranges *ranges, const pada_sgd_step *step);
 /* What the steps of clip_sgd share; sums holds n_sums squared norms. */

@@ -41,18 +41,16 @@ cudaError_t pada_cuda_fits(void)
 }
 
 /* One block per range: strided sums in double, then a tree. */
-__global__ static void sum_squares_kernel(const float *x,
-                                          const __grid_constant__ cuda_ranges ranges, double *to)
+__global__ static void dot_kernel(const float *x, const float *y,
+                                  const __grid_constant__ cuda_ranges ranges, double *to)
 {
     cuda_begin();
     __shared__ double sums[SUM_THREADS];
     const pada_range range = ranges.at[blockIdx.x];
     double sum = 0;
 
-    for (int64_t i = threadIdx.x; i < range.count; i += SUM_THREADS) {
-        const double value = x[range.first + i];
-        sum += value * value;
-    }
+    for (int64_t i = threadIdx.x; i < range.count; i += SUM_THREADS)
+        sum += (double)x[range.first + i] * (double)y[range.first + i];
     sums[threadIdx.x] = sum;
     for (unsigned half = SUM_THREADS / 2; half > 0; half /= 2) {
         __syncthreads();
@@ -61,11 +59,17 @@ __global__ static void sum_squares_kernel(const float *x,
     if (threadIdx.x == 0) to[blockIdx.x] = sums[0];
 }
 
+cudaError_t pada_cuda_dot(cudaStream_t stream, const float *x, const float *y,
+                          const cuda_ranges *ranges, double *sums)
+{
+    cuda_launch(dot_kernel, ranges->n, SUM_THREADS, 0, stream, x, y, *ranges, sums);
+    return cudaPeekAtLastError();
+}
+
 cudaError_t pada_cuda_sum_squares(cudaStream_t stream, const float *x, const cuda_ranges *ranges,
                                   double *sums)
 {
-    cuda_launch(sum_squares_kernel, ranges->n, SUM_THREADS, 0, stream, x, *ranges, sums);
-    return cudaPeekAtLastError();
+    return pada_cuda_dot(stream, x, x, ranges, sums);
 }
 
 /* The factors of a step, in the type they are used in. */
