@@ -593,6 +593,28 @@ static void check_sum_squares(const vectors *x)
     check_all(x, "sum_squares");
 }
 
+/* By hand, and the same bits again. */
+static void check_dot(const vectors *x)
+{
+    double sums[N_RANGES], again[N_RANGES], squares[N_RANGES];
+
+    x->backend->dot(x->device, x->at[1], x->at[2], ranges, N_RANGES, sums);
+    x->backend->dot(x->device, x->at[1], x->at[2], ranges, N_RANGES, again);
+    assert_memory_equal(sums, again, sizeof sums);
+    for (int k = 0; k < N_RANGES; k++) {
+        double want = 0, scale = 0;
+        for (int64_t i = ranges[k].first; i < ranges[k].first + ranges[k].count; i++) {
+            want += x->is[1][i] * x->is[2][i];
+            scale += fabs(x->is[1][i] * x->is[2][i]);
+        }
+        CHECK_CLOSE(sums[k], want, 1e-12 * scale);
+    }
+    x->backend->dot(x->device, x->at[1], x->at[1], ranges, N_RANGES, sums);
+    x->backend->sum_squares(x->device, x->at[1], ranges, N_RANGES, squares);
+    assert_memory_equal(sums, squares, sizeof sums);
+    check_all(x, "dot");
+}
+
 /* Three samples: the vectors themselves, one of them twice; mean and spread against two passes. */
 static void check_welford(const vectors *x)
 {
@@ -660,6 +682,7 @@ static void test_vectors(void **state)
         make_vectors(&x, backend, device);
         check_all(&x, "write and read");
         check_sum_squares(&x);
+        check_dot(&x);
         check_welford(&x);
         check_sgd(&x, &(pada_sgd_step){0.1, 0.9, 5e-4, false, 1});
         check_sgd(&x, &(pada_sgd_step){0.05, 0.9, 1e-2, true, 0.5});
