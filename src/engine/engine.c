@@ -146,6 +146,7 @@ void pada_engine_destroy(pada_engine *e)
             e->backend->release(e->device, buffers[i]);
         pada__log_free(e);
         pada__tally_free(e);
+        pada__kept_grads_free(e);
     }
     pada_plan_destroy(e->plan);
     pada_graph_destroy(e->graph);
@@ -181,7 +182,8 @@ const char *pada_engine_describe(const pada_engine *e)
 int64_t pada_engine_memory_bytes(const pada_engine *e)
 {
     const int n_buffers = 1 + 2 * (e->mode == PADA_TRAIN) + 2 * (e->saved_weights != NULL) +
-                          (e->differences != NULL) + (e->other_velocity != NULL);
+                          (e->differences != NULL) + (e->other_velocity != NULL) +
+                          pada__kept_grads_count(e);
     return e->work_bytes + e->taps_bytes + n_buffers * e->buffer_bytes;
 }
 

@@ -65,6 +65,8 @@ pada_status pada_engine_init_weights(pada_engine *e, uint64_t seed);
  * unchanged. */
 pada_status pada_engine_load_weights(pada_engine *e, const char *path);
 pada_status pada_engine_save_weights(const pada_engine *e, const char *path);
+/* The same tensors, float32, into a state that is being saved. */
+pada_status pada_engine_export_weights(const pada_engine *e, pada_state *state);
 /* of the float32 bytes, in buffer order */
 uint64_t pada_engine_weights_hash(const pada_engine *e);
 
@@ -158,6 +160,18 @@ pada_status pada_engine_forward_routed(pada_engine *e, const pada_path *path,
 void pada_engine_probes(const pada_engine *e, double *derivatives);
 /* Adds to the gradient of a shared parameter. */
 void pada_engine_add_grad(pada_engine *e, int param, const double *grad);
+
+/* ---- gradients put aside ----
+ *
+ * Of several paths at the same weights, to be compared (gradient matching). */
+#define PADA_MAX_KEPT 16
+
+/* Keeps a copy of the gradients as number `k`; the first call for a number makes its buffer. */
+pada_status pada_engine_keep_grad(pada_engine *e, int k);
+/* Inner products of the kept gradients 0 to n - 1, products[i * n + k], over the parameters of a path
+ * but for those of slot `without` (-1: all of them). One that is not finite is PADA_ENUMERIC. */
+pada_status pada_engine_grad_products(pada_engine *e, const pada_path *path, int without, int n,
+                                      double *products);
 
 /* ---- the log of an epoch ----
  *

@@ -74,6 +74,7 @@ struct pada_engine {
     void *weights, *grads, *velocity, *work;
     void *saved_weights, *saved_velocity; /* snapshot, or NULL */
     void *differences, *other_velocity;   /* NULL until they are needed */
+    void *kept_grads[PADA_MAX_KEPT];
     int64_t work_bytes, buffer_bytes;
     void *taps; /* what was kept, or NULL */
     int64_t taps_bytes;
@@ -142,6 +143,10 @@ void pada__passes_visit(pada_engine *e, pada_state *s);
 
 /* engine_snapshot.c: for fresh weights; gives up the other momentum and drops the differences. */
 void pada__snapshot_forget(pada_engine *e);
+
+/* engine_gradients.c */
+void pada__kept_grads_free(pada_engine *e);
+int pada__kept_grads_count(const pada_engine *e);
 
 /* engine_variance.c: called before every step; n_active ranges are in e->active. */
 void pada__variance_add(pada_engine *e, int n_active);

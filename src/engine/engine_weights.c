@@ -133,24 +133,27 @@ static void add_weight(const pada_engine *e, int param, float *floats, pada_stat
     pada_state_tensor(state, p->name, PADA_STATE_F32, p->dims, p->n_dims, floats);
 }
 
-pada_status pada_engine_save_weights(const pada_engine *e, const char *path)
+pada_status pada_engine_export_weights(const pada_engine *e, pada_state *state)
 {
-    pada_state *state = NULL;
-    void *floats = NULL;
-    pada_status st;
+    void *floats;
 
-    if ((st = pada_state_create(&state)) != PADA_OK) goto out;
-    if ((st = pada_calloc(&floats, (size_t)pada_params_elements(e->params), sizeof(float))) !=
-        PADA_OK)
-        goto out;
+    PADA_TRY(pada_calloc(&floats, (size_t)pada_params_elements(e->params), sizeof(float)));
     pada_state_note(state, "format", "pt");
     pada_state_note(state, "space", e->space.ops->name);
     for (int i = 0; i < pada_params_count(e->params); i++)
         add_weight(e, i, floats, state);
-    if ((st = pada_backend_finish(e->backend, e->device)) != PADA_OK) goto out;
-    st = pada_state_write(state, path);
-out:
     pada_free(floats);
+    return pada_backend_finish(e->backend, e->device);
+}
+
+pada_status pada_engine_save_weights(const pada_engine *e, const char *path)
+{
+    pada_state *state;
+    pada_status st;
+
+    PADA_TRY(pada_state_create(&state));
+    st = pada_engine_export_weights(e, state);
+    if (st == PADA_OK) st = pada_state_write(state, path);
     pada_state_destroy(state);
     return st;
 }

@@ -128,6 +128,11 @@ static pada_status add_difference(verb *v)
     return pada_engine_add_difference(v->e, 1);
 }
 
+static pada_status keep_grad(verb *v)
+{
+    return pada_engine_keep_grad(v->e, 0);
+}
+
 static pada_status swap_momentum(verb *v)
 {
     return pada_engine_swap_momentum(v->e);
@@ -176,6 +181,7 @@ static void test_out_of_memory(void **state)
         check_out_of_memory(snapshot, &v, 2);
         check_out_of_memory(add_difference, &v, 1);
         check_out_of_memory(swap_momentum, &v, 1);
+        check_out_of_memory(keep_grad, &v, 1);
         const pada_path path = path_of(3, 1, 4, 2, 3, 3);
         add_gradients(v.e, &path, 2);
         pada_engine_destroy(v.e);
@@ -714,6 +720,81 @@ static void test_momenta(void **state)
     }
 }
 
+/* Whether a parameter counts in the products of a path without a slot. */
+static bool is_counted(const pada_engine *e, int param, const pada_path *path, int without)
+{
+    const pada_space *space = pada_engine_space(e);
+    const pada_param *p = pada_params_get(pada_engine_params(e), param);
+
+    if (p->site == PADA_SHARED) return true;
+    const int slot = space->ops->site_slot(space, p->site);
+    return slot != without && path->choice[slot] == p->choice;
+}
+
+/* Products of kept gradients against sums by hand, with a slot left out, on every backend. */
+static void test_gradient_products(void **state)
+{
+    static const char *const backends[] = {"ref", "cpu", "cuda"};
+    const pada_path other = path_of(2, 2, 2, 2, 2, 2);
+
+    (void)state;
+    for (int b = 0; b < 3; b++) {
+        pada_engine *e = make_engine(backends[b]);
+        if (!e) continue;
+        const pada_params *params = pada_engine_params(e);
+        const int64_t memory = pada_engine_memory_bytes(e);
+        pada_path path = path_of(3, 1, 4, 2, 0, 3);
+        double *grads[3], products[9];
+        /* What a buffer held before does not count. */
+        add_gradients(e, &other, 4);
+        for (int k = 0; k < 3; k++)
+            CHECK_OK(pada_engine_keep_grad(e, k));
+        for (int k = 0; k < 3; k++) {
+            path.choice[3] = (uint8_t)(k + 1);
+            pada_engine_zero_grad(e);
+            add_gradients(e, &path, 4);
+            CHECK_OK(pada_engine_keep_grad(e, k));
+            grads[k] = read_all(e, pada_engine_read_grad);
+        }
+        assert_true(pada_engine_memory_bytes(e) > memory);
+        for (int without = -1; without < 6; without++) {
+            CHECK_OK(pada_engine_grad_products(e, &path, without, 3, products));
+            for (int i = 0; i < 9; i++) {
+                double want = 0, scale = 0;
+                for (int p = 0; p < pada_params_count(params); p++) {
+                    const pada_param *param = pada_params_get(params, p);
+                    if (!is_counted(e, p, &path, without)) continue;
+                    for (int64_t k = param->offset; k < param->offset + param->count; k++) {
+                        want += grads[i / 3][k] * grads[i % 3][k];
+                        scale += fabs(grads[i / 3][k] * grads[i % 3][k]);
+                    }
+                }
+                assert_true(scale > 0);
+                CHECK_CLOSE(products[i], want, 1e-9 * scale);
+            }
+        }
+        for (int k = 0; k < 3; k++)
+            free(grads[k]);
+        pada_engine_destroy(e);
+    }
+}
+
+/* Gradients that are not finite are a failure, not a distance. */
+static void test_products_of_nan(void **state)
+{
+    pada_engine *e = make_engine("ref");
+    const pada_path path = path_of(3, 1, 4, 2, 0, 3);
+    double bias[CLASSES] = {NAN}, product;
+
+    (void)state;
+    pada_engine_write_weight(e, pada_params_find(pada_engine_params(e), "classifier.bias"), bias);
+    add_gradients(e, &path, 4);
+    CHECK_OK(pada_engine_keep_grad(e, 0));
+    assert_int_equal(pada_engine_grad_products(e, &path, -1, 1, &product), PADA_ENUMERIC);
+    assert_non_null(strstr(pada_message(), "inner product of gradients 0 and 0"));
+    pada_engine_destroy(e);
+}
+
 /* A network that has gone to NaN leaves nothing behind once its weights are restored. */
 static void test_nan_does_not_outlive_restore(void **state)
 {
@@ -925,6 +1006,8 @@ int main(void)
         cmocka_unit_test(test_snapshot),
         cmocka_unit_test(test_differences),
         cmocka_unit_test(test_momenta),
+        cmocka_unit_test(test_gradient_products),
+        cmocka_unit_test(test_products_of_nan),
         cmocka_unit_test(test_nan_does_not_outlive_restore),
         cmocka_unit_test(test_save_and_load),
         cmocka_unit_test(test_eval_engine),
