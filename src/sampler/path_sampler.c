@@ -12,12 +12,21 @@ static int n_choices(const pada_path_sampler *s, int slot)
 
 void pada_path_sampler_init(pada_path_sampler *s, const pada_space *space)
 {
+    pada_subspace all;
+
     *s = (pada_path_sampler){.space = space};
-    for (int slot = 0; slot < space->ops->n_slots; slot++) {
-        const int n = n_choices(s, slot);
-        PADA_ASSERT(n <= PADA_MAX_CHOICES);
-        for (int c = 0; c < n; c++)
-            s->p[slot][c] = 1.0 / n;
+    pada_subspace_init(&all, space);
+    pada_path_sampler_restrict(s, &all);
+}
+
+void pada_path_sampler_restrict(pada_path_sampler *s, const pada_subspace *within)
+{
+    PADA_ASSERT(pada_subspace_is_valid(within, s->space));
+    s->within = *within;
+    for (int slot = 0; slot < s->space->ops->n_slots; slot++) {
+        const int n = pada_subspace_choices(within, slot);
+        for (int c = 0; c < n_choices(s, slot); c++)
+            s->p[slot][c] = within->allowed[slot] >> c & 1 ? 1.0 / n : 0;
     }
 }
 
@@ -56,7 +65,7 @@ double pada_path_sampler_ratio(const pada_path_sampler *s, const pada_path *path
     double ratio = 1;
 
     for (int slot = 0; slot < s->space->ops->n_slots; slot++)
-        ratio /= n_choices(s, slot) * s->p[slot][path->choice[slot]];
+        ratio /= pada_subspace_choices(&s->within, slot) * s->p[slot][path->choice[slot]];
     return ratio;
 }
 
@@ -66,9 +75,9 @@ double pada_path_sampler_entropy(const pada_path_sampler *s)
     double mean = 0;
 
     for (int slot = 0; slot < n_slots; slot++) {
-        const int n = n_choices(s, slot);
+        const int n = pada_subspace_choices(&s->within, slot);
         double entropy = 0;
-        for (int c = 0; c < n; c++)
+        for (int c = 0; c < n_choices(s, slot); c++)
             if (s->p[slot][c] > 0) entropy -= s->p[slot][c] * log(s->p[slot][c]);
         mean += n > 1 ? entropy / log(n) : 1;
     }

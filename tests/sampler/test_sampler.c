@@ -170,6 +170,42 @@ static void dead_paths_can_be_skipped(void **state)
     assert_true(space.ops->dead(&space, &path));
 }
 
+/* Only what is allowed comes, evenly, and entropy and ratio are those of the part. */
+static void parts_of_a_space_are_drawn_from(void **state)
+{
+    const pada_space space = nb201();
+    pada_path_sampler sampler;
+    int counts[6][5] = {{0}};
+    pada_subspace part;
+    pada_path path;
+
+    (void)state;
+    pada_path_sampler_init(&sampler, &space);
+    pada_subspace_init(&part, &space);
+    part.allowed[1] = 1u << 1 | 1u << 4;
+    part.allowed[3] = 1u << 2;
+    pada_path_sampler_restrict(&sampler, &part);
+    CHECK_CLOSE(pada_path_sampler_entropy(&sampler), 1, 1e-15);
+    for (int step = 0; step < 20000; step++) {
+        pada_path_sampler_draw(&sampler, 9, step, true, &path);
+        assert_true(pada_subspace_has(&part, &space, &path));
+        assert_false(space.ops->dead(&space, &path));
+        pada_path_sampler_draw(&sampler, 9, step, false, &path);
+        assert_true(pada_subspace_has(&part, &space, &path));
+        for (int slot = 0; slot < 6; slot++)
+            counts[slot][path.choice[slot]]++;
+    }
+    CHECK_CLOSE(pada_path_sampler_ratio(&sampler, &path), 1, 1e-12);
+    for (int slot = 0; slot < 6; slot++)
+        for (int c = 0; c < 5; c++)
+            if (part.allowed[slot] >> c & 1)
+                CHECK_CLOSE(counts[slot][c] / 20000.0, 1.0 / pada_subspace_choices(&part, slot),
+                            0.015);
+    sampler.p[1][1] = 1; /* as a strategy may change it */
+    sampler.p[1][4] = 0;
+    CHECK_CLOSE(pada_path_sampler_entropy(&sampler), 5.0 / 6, 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +216,7 @@ int main(void)
         cmocka_unit_test(distributions_are_measured),
         cmocka_unit_test(paths_follow_their_distribution),
         cmocka_unit_test(dead_paths_can_be_skipped),
+        cmocka_unit_test(parts_of_a_space_are_drawn_from),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

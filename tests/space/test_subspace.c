@@ -1,0 +1,90 @@
+/* test_subspace.c - parts of a space: what is in them, what is not one. */
+#include "check.h"
+#include "space/nb201_cells.h"
+#include "space/subspace.h"
+
+static void membership_is_slot_by_slot(void **state)
+{
+    const pada_space space = nb201_space(NULL);
+    pada_subspace all, part;
+    int n = 0;
+
+    (void)state;
+    pada_subspace_init(&all, &space);
+    part = all;
+    part.allowed[0] = 1u << 2 | 1u << 4;
+    part.allowed[5] = 1u << 0;
+    assert_int_equal(pada_subspace_choices(&all, 0), 5);
+    assert_int_equal(pada_subspace_choices(&part, 0), 2);
+    assert_int_equal(pada_subspace_choices(&part, 5), 1);
+    for (int i = 0; i < N_CELLS; i++) {
+        const pada_path path = cell_at(i);
+        const bool want = (path.choice[0] == 2 || path.choice[0] == 4) && path.choice[5] == 0;
+        assert_true(pada_subspace_has(&all, &space, &path));
+        assert_true(pada_subspace_has(&part, &space, &path) == want);
+        n += want;
+    }
+    assert_int_equal(n, 2 * 625);
+}
+
+static void parts_meet_where_every_slot_does(void **state)
+{
+    const pada_space space = nb201_space(NULL);
+    pada_subspace all, a, b;
+
+    (void)state;
+    pada_subspace_init(&all, &space);
+    a = b = all;
+    a.allowed[1] = 1u << 0 | 1u << 1;
+    b.allowed[1] = 1u << 1 | 1u << 2;
+    assert_true(pada_subspace_meets(&a, &b, &space));
+    assert_true(pada_subspace_meets(&a, &all, &space));
+    b.allowed[1] = 1u << 2;
+    assert_false(pada_subspace_meets(&a, &b, &space));
+}
+
+static void wrong_parts_are_noticed(void **state)
+{
+    const pada_space space = nb201_space(NULL);
+    pada_subspace part;
+
+    (void)state;
+    pada_subspace_init(&part, &space);
+    assert_true(pada_subspace_is_valid(&part, &space));
+    part.allowed[3] = 1u << 5; /* there are five */
+    assert_false(pada_subspace_is_valid(&part, &space));
+    part.allowed[3] = 0;
+    assert_false(pada_subspace_is_valid(&part, &space));
+    part.allowed[3] = 1u << 4;
+    assert_true(pada_subspace_is_valid(&part, &space));
+}
+
+static void parts_are_described(void **state)
+{
+    const pada_space space = nb201_space(NULL);
+    pada_text text = {0};
+    pada_subspace part;
+
+    (void)state;
+    pada_subspace_init(&part, &space);
+    pada_subspace_describe(&part, &space, &text);
+    assert_string_equal(pada_text_str(&text), "all");
+    part.allowed[0] = 1u << 0 | 1u << 3;
+    part.allowed[4] = 1u << 1;
+    pada_text_deinit(&text);
+    text = (pada_text){0};
+    pada_subspace_describe(&part, &space, &text);
+    assert_string_equal(pada_text_str(&text), "slot 0: none|nor_conv_3x3, slot 4: skip_connect");
+    pada_text_deinit(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(membership_is_slot_by_slot),
+        cmocka_unit_test(parts_meet_where_every_slot_does),
+        cmocka_unit_test(wrong_parts_are_noticed),
+        cmocka_unit_test(parts_are_described),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
