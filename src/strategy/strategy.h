@@ -35,6 +35,9 @@ typedef struct pada_epoch {
     int index;
     int64_t first_step; /* of the whole run */
     pada_sgd sgd;
+    int phase;   /* whose supernet it is about */
+    bool probes; /* its steps are probes */
+    bool last;   /* of the phase */
 } pada_epoch;
 
 /* What a strategy draws from now, for metrics. Borrowed. */
@@ -47,6 +50,33 @@ typedef struct pada_distributions {
 typedef struct pada_strategy_default {
     const char *name, *value; /* as a user would type it; NULL ends a table */
 } pada_strategy_default;
+
+#define PADA_FRESH (-1) /* parent of a phase that starts from fresh weights */
+
+/* One supernet of a run. Momentum starts at zero, and weights as if none had been sampled yet. */
+typedef struct pada_phase {
+    int parent;   /* an earlier phase, whose last weights it starts from; or PADA_FRESH */
+    int n_epochs; /* that train it */
+    int n_probes; /* steps after those which only look at it */
+    int lr_first,
+        lr_epochs; /* the place of its first epoch in a schedule, and the length of that */
+    bool final;    /* networks of its sub-space are judged with its weights */
+} pada_phase;
+
+/* Methods that train several supernets, one after the other. How many there are and what they are
+ * follows from the settings; the sub-space of a phase is known when the phase begins. Those of the
+ * final phases have no network in common and together all of them. */
+typedef struct pada_phase_ops {
+    int (*count)(const void *self);
+    void (*get)(const void *self, int phase, pada_phase *out);
+    /* One that is not known, of a phase that a damaged checkpoint is in, is PADA_EDATA. */
+    pada_status (*subspace)(const void *self, int phase, pada_subspace *out);
+    /* The most passes of a probe, and a probe: it runs training passes and moves nothing. Both NULL:
+     * there are none. */
+    int (*probe_passes)(const void *self);
+    pada_status (*probe)(void *self, pada_engine *e, const pada_draws *draws,
+                         const pada_epoch *epoch, int64_t step);
+} pada_phase_ops;
 
 typedef struct pada_strategy_ops {
     const char *name;
@@ -64,7 +94,7 @@ typedef struct pada_strategy_ops {
     void (*deinit)(void *self); /* NULL: nothing to give back */
     /* Chooses the images of the epoch: order[n_images]. */
     pada_status (*begin_epoch)(void *self, const pada_epoch *epoch, int32_t *order);
-    /* The epoch from which the learning-rate schedule of this one counts; NULL: 0. */
+    /* The epoch from which the learning-rate schedule of this one counts, both of the phase; NULL: 0. */
     int (*schedule_start)(const void *self, int epoch);
     /* The most training passes that a step of the run makes, each over the whole batch; NULL: 1. */
     int (*passes)(const void *self);
@@ -77,6 +107,7 @@ typedef struct pada_strategy_ops {
                              const int32_t *order);
     void (*visit)(void *self, pada_state *state); /* NULL: nothing to remember */
     void (*distributions)(const void *self, const pada_epoch *epoch, pada_distributions *out);
+    const pada_phase_ops *phases; /* NULL: one supernet, trained in all epochs */
 } pada_strategy_ops;
 
 /* Finds a strategy by name; an unknown one is PADA_EINVAL and offers the nearest name. */

@@ -96,16 +96,22 @@ static void print_hash(char text[17], uint64_t hash)
 
 /* ---- loading ---- */
 
+static uint64_t hash_file(const pada_safetensors *file)
+{
+    uint64_t hash = 0;
+
+    for (int i = 0; i < pada_safetensors_count(file); i++)
+        hash += hash_tensor(pada_safetensors_get(file, i));
+    return hash;
+}
+
 static pada_status check_hash(const pada_safetensors *file, const char *path)
 {
     const char *want = pada_safetensors_metadata(file, HASH_KEY);
-    uint64_t hash = 0;
     char have[17];
 
     if (!want) return PADA_FAIL(PADA_EDATA, "%s: not a checkpoint: it has no hash", path);
-    for (int i = 0; i < pada_safetensors_count(file); i++)
-        hash += hash_tensor(pada_safetensors_get(file, i));
-    print_hash(have, hash);
+    print_hash(have, hash_file(file));
     if (strcmp(have, want) != 0)
         return PADA_FAIL(PADA_EDATA, "%s: damaged: its contents have the hash %s, not %s", path,
                          have, want);
@@ -245,6 +251,17 @@ const char *pada_state_get_note(const pada_state *s, const char *key)
 void pada_state_reject(pada_state *s, pada_status status)
 {
     stick(s, status);
+}
+
+pada_status pada_state_status(const pada_state *s)
+{
+    return s->status;
+}
+
+uint64_t pada_state_hash(const pada_state *s)
+{
+    PADA_ASSERT(s->file);
+    return hash_file(s->file);
 }
 
 pada_status pada_state_finish(const pada_state *s)

@@ -61,6 +61,10 @@ const char *pada_state_get_note(const pada_state *state, const char *key); /* NU
 void pada_state_reject(pada_state *state, pada_status status);
 /* The first failure; after loading also PADA_EDATA if the file holds an array nobody asked for. */
 pada_status pada_state_finish(const pada_state *state);
+/* The first failure so far, for those who take only a part of a file. */
+pada_status pada_state_status(const pada_state *state);
+/* The hash of a file that is being loaded: of its tensors, in any order. */
+uint64_t pada_state_hash(const pada_state *state);
 /* Writes what was visited, atomically. */
 pada_status pada_state_write(const pada_state *state, const char *path);
 

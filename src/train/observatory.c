@@ -52,6 +52,7 @@ static void observe_choices(const pada_observation *seen, pada_epoch_metrics *m)
 {
     const pada_space *space = seen->env->space;
     const pada_space_ops *ops = space->ops;
+    const uint32_t *allowed = seen->drawn_from->paths->within.allowed;
     int64_t updates[PADA_MAX_SLOTS][PADA_MAX_CHOICES] = {{0}}, least = INT64_MAX;
 
     for (int i = 0; i < seen->log->n_passes; i++)
@@ -64,7 +65,7 @@ static void observe_choices(const pada_observation *seen, pada_epoch_metrics *m)
             if (c >= ops->n_choices(space, slot)) continue;
             p += seen->drawn_from->paths->p[slot][c] / ops->n_slots;
             n += updates[slot][c];
-            if (updates[slot][c] < least) least = updates[slot][c];
+            if (allowed[slot] >> c & 1 && updates[slot][c] < least) least = updates[slot][c];
         }
         pada_epoch_metrics_add(m, p, "p_%s", ops->choice_label(space, 0, c));
         pada_epoch_metrics_add(m, (double)n, "updates_%s", ops->choice_label(space, 0, c));

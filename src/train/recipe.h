@@ -30,9 +30,8 @@ extern const pada_opt pada_recipe_options[];
  * stays zero. */
 extern const pada_opt pada_standalone_options[];
 
-/* The step of an epoch: learning rates change once per epoch, by a schedule that began with epoch
- * `start` and ends with the last one. */
-pada_sgd pada_recipe_sgd(const pada_recipe *recipe, int start, int epoch);
+/* The step of an epoch of a schedule of n_epochs: learning rates change once per epoch. */
+pada_sgd pada_recipe_sgd(const pada_recipe *recipe, int epoch, int n_epochs);
 
 #ifdef __cplusplus
 }

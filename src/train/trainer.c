@@ -8,31 +8,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "train/checkpoint.h"
+#include "train/family.h"
 #include "train/observatory.h"
-#include "train/run_config.h"
-
-typedef struct trainer {
-    const pada_train_desc *desc;
-    pada_strategy_env env;
-    void *strategy; /* state_bytes of the strategy */
-    pada_loader *loader, *validation;
-    int32_t *labels;     /* [n_images] */
-    int32_t *order;      /* [n_images] of the epoch */
-    int32_t *counts;     /* [n_images] scratch */
-    int64_t *classes;    /* [2 * n_classes] scratch */
-    int32_t *test_order; /* [n_test] the images of validation */
-    int n_test;
-    int n_steps;                                /* per epoch */
-    int n_passes;                               /* per step, at most */
-    int64_t position[2];                        /* the next step: epoch, step of the epoch */
-    double started, epoch_started, saved, told; /* clock */
-    int64_t images;     /* in the epochs of this process that have ended, less what was loaded */
-    int64_t first_step; /* of this process */
-    double loss_sum;    /* of the first n_summed draws of the epoch */
-    int n_summed, n_right;
-    char warned[sizeof((pada_epoch_metrics *)NULL)->warnings]; /* words told so far */
-} trainer;
+#include "train/trainer_state.h"
 
 /* ---- making and giving back ---- */
 
@@ -74,23 +52,44 @@ static pada_status make_loaders(trainer *t)
     PADA_TRY(pada_loader_create(&t->loader, &desc));
     if (recipe->validate == 0) return PADA_OK;
     const int available = data->n_images[PADA_SPLIT_TEST];
-    t->n_test = recipe->validate < available ? (int)recipe->validate : available;
+    const int n = recipe->validate < available ? (int)recipe->validate : available;
     desc.split = PADA_SPLIT_TEST;
     desc.augment = false;
     PADA_TRY(pada_engine_hold(t->desc->engine, data, desc.split));
     if (desc.batch_size > available) desc.batch_size = available;
-    PADA_TRY(pada_loader_create(&t->validation, &desc));
-    PADA_TRY(pada_calloc(&memory, (size_t)t->n_test, sizeof *t->test_order));
+    PADA_TRY(pada_calloc(&memory, (size_t)n, sizeof *t->test_order));
     t->test_order = memory;
-    for (int i = 0; i < t->n_test; i++)
+    for (int i = 0; i < n; i++)
         t->test_order[i] = i;
-    return PADA_OK;
+    t->validation = (pada_validation){.order = t->test_order, .n = n, .seed = recipe->seed};
+    return pada_loader_create(&t->validation.loader, &desc);
 }
 
+/* Room for any epoch of the run: the one to go on from is not known before the log is loaded. */
 static pada_status begin_log(trainer *t)
 {
-    return pada_engine_log_begin(t->desc->engine, t->n_steps, t->n_steps * t->n_passes,
-                                 t->env.n_images * t->n_passes);
+    const pada_timetable *table = &t->table;
+    const int passes[] = {table->train_steps * t->n_passes, table->probe_steps * t->n_probe_passes};
+    const int images[] = {t->env.n_images * t->n_passes, passes[1] * t->env.batch_size};
+
+    return pada_engine_log_begin(t->desc->engine, table->train_steps,
+                                 passes[0] > passes[1] ? passes[0] : passes[1],
+                                 images[0] > images[1] ? images[0] : images[1]);
+}
+
+static pada_status plan_phases(trainer *t)
+{
+    const pada_strategy_ops *ops = t->desc->strategy;
+    const pada_phase_ops *phases = ops->phases;
+
+    PADA_TRY(pada_timetable_init(&t->table, ops, t->strategy, &t->env));
+    if (t->table.n_phases > 1 && !t->desc->run)
+        return PADA_FAIL(PADA_EINVAL, "method %s trains several supernets: it needs a run folder",
+                         ops->name);
+    t->n_passes = ops->passes ? ops->passes(t->strategy) : 1;
+    if (phases && phases->probe_passes) t->n_probe_passes = phases->probe_passes(t->strategy);
+    locate(t);
+    return PADA_OK;
 }
 
 static pada_status begin(trainer *t)
@@ -116,10 +115,9 @@ static pada_status begin(trainer *t)
                          t->env.batch_size, t->env.n_images);
     PADA_TRY(make_loaders(t));
     PADA_TRY(make_room(t));
-    t->n_steps = (t->env.n_images + t->env.batch_size - 1) / t->env.batch_size;
     t->started = t->saved = t->epoch_started = pada_clock_seconds();
     PADA_TRY(desc->strategy->init(t->strategy, &t->env, desc->settings));
-    t->n_passes = desc->strategy->passes ? desc->strategy->passes(t->strategy) : 1;
+    PADA_TRY(plan_phases(t));
     PADA_TRY(pada_engine_init_weights(desc->engine, recipe->seed));
     PADA_TRY(begin_log(t));
     if (recipe->variance) PADA_TRY(pada_engine_variance_begin(desc->engine));
@@ -130,112 +128,13 @@ static void end(trainer *t)
 {
     if (t->strategy && t->desc->strategy->deinit) t->desc->strategy->deinit(t->strategy);
     pada_loader_destroy(t->loader);
-    pada_loader_destroy(t->validation);
+    pada_loader_destroy(t->validation.loader);
     pada_free(t->strategy);
     pada_free(t->labels);
     pada_free(t->order);
     pada_free(t->counts);
     pada_free(t->classes);
     pada_free(t->test_order);
-}
-
-static void tell(const trainer *t, const char *text)
-{
-    const pada_train_listener *listener = &t->desc->listener;
-
-    if (listener->message) listener->message(listener->context, text);
-}
-
-/* ---- checkpoints ---- */
-
-static int64_t steps_done(const trainer *t)
-{
-    return t->position[0] * t->n_steps + t->position[1];
-}
-
-/* Everything that the rest of the run depends on. The order of an epoch is drawn again. */
-static void visit(trainer *t, pada_state *state)
-{
-    const pada_train_desc *desc = t->desc;
-
-    pada_state_note(state, "format", "pt");
-    pada_state_note(state, "space", t->env.space->ops->name);
-    pada_state_note(state, "method", desc->strategy->name);
-    pada_state_array(state, "position", PADA_STATE_I64, t->position, 2);
-    pada_engine_visit(desc->engine, state);
-    if (desc->strategy->visit) desc->strategy->visit(t->strategy, state);
-}
-
-static pada_status save(trainer *t)
-{
-    pada_state *state;
-    pada_status st;
-
-    if (!t->desc->run) return PADA_OK;
-    PADA_TRY(pada_state_create(&state));
-    visit(t, state);
-    st = pada_state_finish(state);
-    if (st == PADA_OK) st = pada_checkpoint_save(t->desc->run, steps_done(t), state);
-    pada_state_destroy(state);
-    t->saved = pada_clock_seconds();
-    return st;
-}
-
-static pada_status load(trainer *t, pada_state *state)
-{
-    pada_log log;
-
-    visit(t, state);
-    PADA_TRY(pada_state_finish(state));
-    PADA_TRY(pada_engine_log_read(t->desc->engine, &log));
-    if (t->position[0] < 0 || t->position[0] > t->env.n_epochs || t->position[1] < 0 ||
-        t->position[1] >= t->n_steps)
-        return PADA_FAIL(PADA_EDATA, "a checkpoint at step %" PRId64 " of epoch %" PRId64,
-                         t->position[1], t->position[0]);
-    /* Only the last batch of an epoch may be smaller, and a checkpoint never ends with it. */
-    if (log.n_steps != t->position[1] || log.n_passes < log.n_steps ||
-        log.n_passes > (int64_t)log.n_steps * t->n_passes ||
-        log.n_images != (int64_t)log.n_passes * t->env.batch_size)
-        return PADA_FAIL(PADA_EDATA,
-                         "a checkpoint at step %" PRId64
-                         " of an epoch with a log of %d steps, %d passes, %d images",
-                         t->position[1], log.n_steps, log.n_passes, log.n_images);
-    t->images = -log.n_images;
-    return PADA_OK;
-}
-
-/* Tells the lines of a text one by one. */
-static void tell_lines(const trainer *t, char *lines)
-{
-    for (char *line = lines, *newline; (newline = strchr(line, '\n')); line = newline + 1) {
-        *newline = '\0';
-        tell(t, line);
-    }
-}
-
-/* Goes on from the newest checkpoint, if there is one. */
-static pada_status resume(trainer *t)
-{
-    pada_text notes = {0};
-    pada_state *state = NULL;
-    pada_status st;
-
-    if (!t->desc->run) return PADA_OK;
-    PADA_TRY(pada_run_store(t->desc->run, t->desc->config, t->desc->env));
-    st = pada_checkpoint_open(&state, t->desc->run, &notes);
-    if (notes.data) tell_lines(t, notes.data);
-    if (st == PADA_OK && state) st = load(t, state);
-    if (st == PADA_OK && state && steps_done(t) < t->env.n_epochs * (int64_t)t->n_steps) {
-        char text[120];
-        snprintf(text, sizeof text, "going on at epoch %" PRId64 ", step %" PRId64,
-                 t->position[0] + 1, t->position[1] + 1);
-        tell(t, text);
-    }
-    t->first_step = steps_done(t);
-    pada_state_destroy(state);
-    pada_text_deinit(&notes);
-    if (st == PADA_OK) st = pada_epoch_metrics_rewind(t->desc->run, (int)t->position[0]);
-    return st;
 }
 
 /* ---- epochs ---- */
@@ -251,12 +150,13 @@ static void report_progress(trainer *t, pada_progress *out)
         t->n_right += log.ranks[t->n_summed] < 1;
     }
     const double seconds = pada_clock_seconds() - t->started;
-    const int64_t n_done = steps_done(t) - t->first_step,
-                  n_left = t->env.n_epochs * (int64_t)t->n_steps - steps_done(t);
+    const int64_t n_done = steps_done(t) - t->first_step, n_left = t->table.n_steps - steps_done(t);
     *out = (pada_progress){.epoch = (int)t->position[0],
-                           .n_epochs = t->env.n_epochs,
+                           .n_epochs = t->table.n_epochs,
+                           .phase = t->now.phase,
+                           .n_phases = t->table.n_phases,
                            .step = (int)t->position[1],
-                           .n_steps = t->n_steps,
+                           .n_steps = t->now.n_steps,
                            .loss = t->n_summed > 0 ? t->loss_sum / t->n_summed : NAN,
                            .top1 = t->n_summed > 0 ? 100.0 * t->n_right / t->n_summed : NAN,
                            .seconds = seconds,
@@ -277,48 +177,19 @@ static bool must_stop(const trainer *t)
 static pada_status after_step(trainer *t)
 {
     const pada_train_desc *desc = t->desc;
-    const bool last = steps_done(t) == t->env.n_epochs * (int64_t)t->n_steps;
 
-    if (must_stop(t) && !last) {
-        PADA_TRY(save(t));
+    if (must_stop(t) && !is_done(t)) {
+        PADA_TRY(pada__trainer_save(t));
         return PADA_FAIL(PADA_ESTOPPED,
                          "stopped after step %" PRId64 " of %" PRId64
                          "; the same command goes on from there",
-                         steps_done(t), t->env.n_epochs * (int64_t)t->n_steps);
+                         steps_done(t), t->table.n_steps);
     }
     if ((desc->checkpoint_steps > 0 && steps_done(t) % desc->checkpoint_steps == 0) ||
         (desc->checkpoint_seconds > 0 &&
          pada_clock_seconds() - t->saved >= desc->checkpoint_seconds) ||
-        last)
-        return save(t);
-    return PADA_OK;
-}
-
-/* The test images, each batch on a uniformly random path, as the official code logs it: a number
- * to watch, which nothing depends on. */
-static pada_status validate(trainer *t, pada_epoch_metrics *metrics)
-{
-    const int n = t->n_test;
-    pada_path_sampler uniform;
-    double loss = 0;
-    int64_t top1 = 0;
-    pada_draws draws;
-
-    pada_path_sampler_init(&uniform, t->env.space);
-    PADA_TRY(pada_loader_begin(t->validation, 0, t->test_order, n, 0));
-    for (pada_loader_next(t->validation, &draws); draws.batch.n > 0;
-         pada_loader_next(t->validation, &draws)) {
-        pada_results_view view;
-        pada_path path;
-        pada_path_sampler_draw(&uniform, ~t->env.seed, t->position[0] * n + draws.first, true,
-                               &path);
-        PADA_TRY(pada_engine_forward(t->desc->engine, &path, &draws.batch, PADA_EVAL));
-        PADA_TRY(pada_engine_results(t->desc->engine, &view));
-        loss += view.loss * view.n;
-        top1 += view.top1;
-    }
-    pada_epoch_metrics_add(metrics, loss / n, "val_loss");
-    pada_epoch_metrics_add(metrics, 100.0 * (double)top1 / n, "val_top1");
+        is_done(t))
+        return pada__trainer_save(t);
     return PADA_OK;
 }
 
@@ -353,7 +224,8 @@ static pada_status measure(trainer *t, const pada_epoch *epoch, pada_epoch_metri
         desc->listener.distributions(desc->listener.context, &drawn_from, t->env.n_images);
     *metrics = (pada_epoch_metrics){0};
     pada_epoch_metrics_add(metrics, epoch->index, "epoch");
-    pada_epoch_metrics_add(metrics, (double)(epoch->first_step + t->n_steps), "steps");
+    pada_epoch_metrics_add(metrics, epoch->phase, "supernet");
+    pada_epoch_metrics_add(metrics, (double)t->now.train_steps, "steps");
     pada_epoch_metrics_add(metrics, log.n_passes, "passes");
     pada_epoch_metrics_add(metrics, log.n_images, "images");
     pada_epoch_metrics_add(metrics, epoch->sgd.lr, "lr");
@@ -370,7 +242,8 @@ static pada_status measure(trainer *t, const pada_epoch *epoch, pada_epoch_metri
         pada_epoch_metrics_add(metrics, variance.candidates, "gv_candidates");
         pada_epoch_metrics_add(metrics, variance.all, "gv_all");
     }
-    if (desc->recipe->validate > 0) PADA_TRY(validate(t, metrics));
+    if (t->validation.loader)
+        PADA_TRY(pada_validate(&t->validation, desc->engine, &t->within, epoch->index, metrics));
     pada_epoch_metrics_add(metrics, pada_clock_seconds() - t->epoch_started, "seconds");
     metrics->weights_hash = pada_engine_weights_hash(desc->engine);
     return PADA_OK;
@@ -391,8 +264,12 @@ static pada_status finish_epoch(trainer *t, const pada_epoch *epoch)
     warn(t, &metrics);
     if (desc->listener.epoch) desc->listener.epoch(desc->listener.context, &progress, &metrics);
     if (desc->run) PADA_TRY(pada_epoch_metrics_append(desc->run, &metrics));
+    if (t->now.last && t->table.n_phases > 1)
+        PADA_TRY(
+            pada_family_keep(desc->run, epoch->phase, t->now.what.final, &t->within, desc->engine));
     t->position[0]++;
     t->position[1] = 0;
+    locate(t);
     t->images = progress.images;
     t->loss_sum = 0;
     t->n_summed = t->n_right = 0;
@@ -402,27 +279,67 @@ static pada_status finish_epoch(trainer *t, const pada_epoch *epoch)
     return PADA_OK;
 }
 
+/* Gives the engine the first weights of a phase, unless they are in it or loaded already. */
+static pada_status enter_phase(trainer *t)
+{
+    const pada_train_desc *desc = t->desc;
+    const pada_phase_ops *phases = desc->strategy->phases;
+    pada_progress progress;
+
+    if (!phases)
+        pada_subspace_init(&t->within, t->env.space);
+    else
+        PADA_TRY(phases->subspace(t->strategy, t->now.phase, &t->within));
+    if (!t->now.first || t->position[1] > 0) return PADA_OK;
+    if (t->now.phase > 0)
+        PADA_TRY(t->now.what.parent == PADA_FRESH
+                     ? pada_engine_init_weights(desc->engine, t->env.seed)
+                     : pada_family_inherit(desc->run, t->now.what.parent, desc->engine));
+    if (desc->listener.phase && t->table.n_phases > 1) {
+        report_progress(t, &progress);
+        desc->listener.phase(desc->listener.context, &progress, &t->within);
+    }
+    return PADA_OK;
+}
+
+static pada_epoch describe_epoch(const trainer *t)
+{
+    const pada_timetable_entry *now = &t->now;
+    const pada_strategy_ops *strategy = t->desc->strategy;
+    const int start =
+        strategy->schedule_start ? strategy->schedule_start(t->strategy, now->epoch) : 0;
+    pada_epoch epoch = {.index = (int)t->position[0],
+                        .first_step = now->first_step,
+                        .phase = now->phase,
+                        .probes = now->probes,
+                        .last = now->last};
+
+    if (!now->probes)
+        epoch.sgd = pada_recipe_sgd(t->desc->recipe, now->what.lr_first + now->epoch - start,
+                                    now->what.lr_epochs - start);
+    return epoch;
+}
+
 static pada_status run_epoch(trainer *t)
 {
     const pada_train_desc *desc = t->desc;
-    const int index = (int)t->position[0];
-    const int start =
-        desc->strategy->schedule_start ? desc->strategy->schedule_start(t->strategy, index) : 0;
-    const pada_epoch epoch = {.index = index,
-                              .first_step = t->position[0] * t->n_steps,
-                              .sgd = pada_recipe_sgd(desc->recipe, start, index)};
+    const pada_strategy_ops *strategy = desc->strategy;
+    const pada_epoch epoch = describe_epoch(t);
+    const int n_images = epoch.probes ? t->now.n_steps * t->env.batch_size : t->env.n_images;
     pada_progress progress;
     pada_draws draws;
 
-    PADA_TRY(desc->strategy->begin_epoch(t->strategy, &epoch, t->order));
-    PADA_TRY(pada_loader_begin(t->loader, epoch.index, t->order, t->env.n_images,
+    PADA_TRY(enter_phase(t));
+    PADA_TRY(strategy->begin_epoch(t->strategy, &epoch, t->order));
+    PADA_TRY(pada_loader_begin(t->loader, epoch.index, t->order, n_images,
                                (int)t->position[1] * t->env.batch_size));
     for (;;) {
         pada_loader_next(t->loader, &draws);
         PADA_ASSERT(draws.batch.n > 0);
-        PADA_TRY(desc->strategy->step(t->strategy, desc->engine, &draws, &epoch, steps_done(t)));
+        PADA_TRY((epoch.probes ? strategy->phases->probe : strategy->step)(
+            t->strategy, desc->engine, &draws, &epoch, steps_done(t)));
         t->position[1]++;
-        if (t->position[1] == t->n_steps) break;
+        if (t->position[1] == t->now.n_steps) break;
         if (desc->listener.step && pada_clock_seconds() - t->told >= desc->listener.step_seconds) {
             report_progress(t, &progress);
             desc->listener.step(desc->listener.context, &progress);
@@ -440,8 +357,8 @@ pada_status pada_train(const pada_train_desc *desc)
     pada_status st;
 
     st = begin(&t);
-    if (st == PADA_OK) st = resume(&t);
-    while (st == PADA_OK && t.position[0] < t.env.n_epochs)
+    if (st == PADA_OK) st = pada__trainer_resume(&t);
+    while (st == PADA_OK && !is_done(&t))
         st = run_epoch(&t);
     end(&t);
     return st;

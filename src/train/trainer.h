@@ -21,7 +21,8 @@ extern "C" {
 /* Where a run stands. */
 typedef struct pada_progress {
     int epoch, n_epochs;
-    int step, n_steps; /* of the epoch; `step` are done */
+    int phase, n_phases; /* the supernet that is trained, and how many there are */
+    int step, n_steps;   /* of the epoch; `step` are done */
     double loss, top1; /* means over the epoch so far, top1 in percent; NaN before the first step */
     double seconds;    /* in this process */
     double seconds_left; /* by the steps of this process; NaN before the first */
@@ -37,6 +38,8 @@ typedef struct pada_train_listener {
     /* at the end of an epoch, before the strategy learns from it: what it drew from */
     void (*distributions)(void *context, const pada_distributions *drawn_from, int n_images);
     void (*epoch)(void *context, const pada_progress *progress, const pada_epoch_metrics *metrics);
+    /* before the first step of a supernet, in runs with several: its sub-space */
+    void (*phase)(void *context, const pada_progress *progress, const pada_subspace *part);
     void (*message)(void *context, const char *text); /* one line, without newline */
 } pada_train_listener;
 
@@ -46,7 +49,7 @@ typedef struct pada_train_desc {
     const pada_recipe *recipe;
     const pada_strategy_ops *strategy;
     const void *settings;      /* of the strategy */
-    const char *run;           /* run folder; NULL: nothing is stored */
+    const char *run;           /* run folder; NULL: nothing is stored (one supernet only) */
     const char *config;        /* RUN/config.yaml: stored, or compared (run_config.h); or NULL */
     const char *env;           /* RUN/env.json: replaced; or NULL */
     double checkpoint_seconds; /* between checkpoints; 0: only at the end */

@@ -180,8 +180,8 @@ for line in 'lr: 1' 'momentum: 0.3' 'weight-decay: 4e-05' 'clip: 0' 'sumnas-inne
 done
 checks=$((checks + 1))
 # two steps of five paths, 1,000 images each
-grep -q '^epoch,steps,passes,images,' "$work/sumnas/metrics.csv" &&
-    grep -q '^0,2,10,10000,' "$work/sumnas/metrics.csv" || complain "passes or images are wrong"
+grep -q '^epoch,supernet,steps,passes,images,' "$work/sumnas/metrics.csv" &&
+    grep -q '^0,0,2,10,10000,' "$work/sumnas/metrics.csv" || complain "passes or images are wrong"
 
 # ---- one JSON object per epoch
 pada train --method conv_anneal $small --epochs 2 --out "$work/json" --json --quiet

@@ -1,0 +1,65 @@
+/* trainer_state.h - a run in progress; shared by the trainer and its checkpoints only. */
+#ifndef PADA_TRAIN_TRAINER_STATE_H
+#define PADA_TRAIN_TRAINER_STATE_H
+
+#include "space/subspace.h"
+#include "train/timetable.h"
+#include "train/trainer.h"
+#include "train/validation.h"
+
+typedef struct trainer {
+    const pada_train_desc *desc;
+    pada_strategy_env env;
+    void *strategy; /* state_bytes of the strategy */
+    pada_timetable table;
+    pada_timetable_entry now; /* the epoch of position[0], or the last one when all is done */
+    pada_subspace within;     /* of the supernet that is being trained */
+    pada_loader *loader;
+    pada_validation validation;
+    int32_t *labels;                            /* [n_images] */
+    int32_t *order;                             /* [n_images] of the epoch */
+    int32_t *counts;                            /* [n_images] scratch */
+    int64_t *classes;                           /* [2 * n_classes] scratch */
+    int32_t *test_order;                        /* [validation.n] */
+    int n_passes, n_probe_passes;               /* per step, at most */
+    int64_t position[2];                        /* the next step: epoch, step of the epoch */
+    double started, epoch_started, saved, told; /* clock */
+    int64_t images;     /* in the epochs of this process that have ended, less what was loaded */
+    int64_t first_step; /* of this process */
+    double loss_sum;    /* of the first n_summed draws of the epoch */
+    int n_summed, n_right;
+    char warned[sizeof((pada_epoch_metrics *)NULL)->warnings]; /* words told so far */
+} trainer;
+
+/* Finds out what epoch position[0] is. */
+static inline void locate(trainer *t)
+{
+    const int last = t->table.n_epochs - 1;
+
+    pada_timetable_find(&t->table, t->position[0] < last ? (int)t->position[0] : last, &t->now);
+}
+
+static inline bool is_done(const trainer *t)
+{
+    return t->position[0] == t->table.n_epochs;
+}
+
+/* Of the whole run, probes included. */
+static inline int64_t steps_done(const trainer *t)
+{
+    return is_done(t) ? t->table.n_steps : t->now.first_step + t->position[1];
+}
+
+static inline void tell(const trainer *t, const char *text)
+{
+    const pada_train_listener *listener = &t->desc->listener;
+
+    if (listener->message) listener->message(listener->context, text);
+}
+
+/* trainer_checkpoint.c: a checkpoint of now, if there is a run folder; and the newest one, if there
+ * is any, from which the run goes on. */
+pada_status pada__trainer_save(trainer *t);
+pada_status pada__trainer_resume(trainer *t);
+
+#endif
