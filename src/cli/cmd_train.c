@@ -159,6 +159,17 @@ static void keep_distributions(void *context, const pada_distributions *drawn_fr
     if (t->events) pada_train_events_distributions(&t->tensorboard, drawn_from, n_images);
 }
 
+static void show_phase(void *context, const pada_progress *p, const pada_subspace *part)
+{
+    train *t = context;
+    pada_text text = {0};
+
+    pada_subspace_describe(part, &t->space, &text);
+    pada_meter_show(&t->meter, true, "supernet %d/%d  %s", p->phase + 1, p->n_phases,
+                    pada_text_str(&text));
+    pada_text_deinit(&text);
+}
+
 /* A training goes on without events. */
 static void write_events(train *t, const pada_epoch_metrics *m)
 {
@@ -228,6 +239,7 @@ static pada_status run_training(train *t, const char *config, const char *env)
                                         .step = t->meter.mode == PADA_METER_LIVE ? show_step : NULL,
                                         .distributions = keep_distributions,
                                         .epoch = show_epoch,
+                                        .phase = show_phase,
                                         .message = show_message}});
 }
 
