@@ -147,6 +147,16 @@ static pada_status describe(const eval *v, const pada_path *path, const pada_eva
     return st == PADA_OK ? out->status : st;
 }
 
+/* In a run with several supernets, that of the path. */
+static pada_status enter_supernet(eval *v, const pada_path *path)
+{
+    int supernet;
+
+    if (!v->net.family) return PADA_OK;
+    PADA_TRY(pada_family_find(v->net.family, path, &supernet));
+    return pada_family_enter(v->net.family, supernet, v->net.engine);
+}
+
 static pada_status evaluate(eval *v, pada_text *out)
 {
     const int64_t dims[] = {pada_evaluator_n_images(v->net.evaluator), v->net.data->n_classes};
@@ -154,6 +164,7 @@ static pada_status evaluate(eval *v, pada_text *out)
     for (int i = 0; i < v->n_paths; i++) {
         const double start = pada_clock_seconds();
         pada_evaluation result;
+        PADA_TRY(enter_supernet(v, &v->paths[i]));
         PADA_TRY(
             pada_evaluator_run(v->net.evaluator, v->net.engine, &v->paths[i], v->logits, &result));
         PADA_TRY(describe(v, &v->paths[i], &result, pada_clock_seconds() - start, out));

@@ -158,6 +158,7 @@ static pada_status choose_networks(rank *r)
 static pada_status evaluate(rank *r)
 {
     const pada_ranking_desc desc = {.engine = r->net.engine,
+                                    .family = r->net.family,
                                     .evaluator = r->net.evaluator,
                                     .paths = r->list.paths,
                                     .n_paths = r->list.n,

@@ -102,6 +102,13 @@ static pada_status open_images(pada_supernet *net)
                                                         .batch_size = (int)args->batch_size});
 }
 
+/* The supernets of a run, or the one of its newest checkpoint. */
+static pada_status find_weights(pada_supernet *net, const char *run)
+{
+    PADA_TRY(pada_family_open(&net->family, run, &net->space));
+    return net->family ? PADA_OK : pada_checkpoint_newest(run, &net->checkpoint);
+}
+
 pada_status pada_supernet_open(pada_supernet *net, const pada_run_args *args,
                                const pada_options *options, const char *run)
 {
@@ -110,9 +117,10 @@ pada_status pada_supernet_open(pada_supernet *net, const pada_run_args *args,
     net->args = *args;
     PADA_TRY(pada_computing_desc_from_args(&engine, &args->engine));
     if (run) PADA_TRY(read_config(net, options, run));
-    if (run && !args->weights) PADA_TRY(pada_checkpoint_newest(run, &net->checkpoint));
+    PADA_TRY(open_images(net));
+    if (run && !args->weights) PADA_TRY(find_weights(net, run));
     net->weights = args->weights ? args->weights : net->checkpoint.data;
-    return open_images(net);
+    return PADA_OK;
 }
 
 pada_status pada_supernet_load(pada_supernet *net, uint64_t seed)
@@ -130,6 +138,7 @@ pada_status pada_supernet_load(pada_supernet *net, uint64_t seed)
 void pada_supernet_close(pada_supernet *net)
 {
     pada_engine_destroy(net->engine);
+    pada_family_close(net->family);
     pada_evaluator_destroy(net->evaluator);
     pada_dataset_close(net->data);
     pada_text_deinit(&net->checkpoint);

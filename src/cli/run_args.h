@@ -1,7 +1,7 @@
 /* run_args.h - a supernet and the images to evaluate it on, from options and a run folder.
  *
  *   RUN                      config.yaml has the space, its sizes and the data; the newest checkpoint
- *                            has the weights
+ *                            has the weights, or each of several supernets has its own
  *   --weights, --space, ..   the same without a run folder; with one, a flag overrides it
  *
  * The batch size of an evaluation is an option of its own and never that of the training. */
@@ -14,6 +14,7 @@
 #include "data/dataset.h"
 #include "engine/engine.h"
 #include "study/evaluate.h"
+#include "train/family.h"
 
 typedef struct pada_run_args {
     pada_space_args space;
@@ -37,9 +38,10 @@ typedef struct pada_supernet {
     pada_run_args args; /* resolved */
     pada_run_config from_run;
     pada_options *config; /* bound to from_run; owns its strings */
-    pada_text checkpoint; /* of the run folder */
-    const char *weights;  /* the file; NULL: fresh weights */
+    pada_text checkpoint; /* of the run folder, if it has one supernet */
+    const char *weights;  /* the file; NULL: fresh weights, or a family */
     pada_space space;
+    pada_family *family; /* of a run with several supernets; else NULL */
     pada_dataset *data;
     pada_evaluator *evaluator;
     pada_engine *engine; /* NULL until loaded */
@@ -51,7 +53,8 @@ bool pada_is_run(const char *word);
 /* Finds out what it is and opens the images: everything that is cheap. `run` may be NULL. */
 pada_status pada_supernet_open(pada_supernet *net, const pada_run_args *args,
                                const pada_options *options, const char *run);
-/* Makes the engine and loads the weights; without a file they are fresh ones of this seed. */
+/* Makes the engine and loads the weights; without a file they are fresh ones of this seed, and those
+ * of a family are loaded when they are needed. */
 pada_status pada_supernet_load(pada_supernet *net, uint64_t seed);
 void pada_supernet_close(pada_supernet *net);
 

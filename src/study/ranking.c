@@ -14,46 +14,118 @@
 #include "space/path_index.h"
 #include "study/ranking_partial.h"
 
-typedef struct result {
+/* What is evaluated once: the networks of a supernet that have the same canonical form there. */
+typedef struct job {
+    pada_path form;
+    pada_path network; /* one of them, which says what supernet it is */
     bool done;
     int correct;
     double loss;
-} result;
+} job;
 
 typedef struct ranking {
     const pada_ranking_desc *desc;
     const pada_space *space;
-    pada_path_index *forms; /* canonical ones */
-    result *results;        /* [forms] */
+    int n_supernets;
+    pada_path_index **forms; /* [n_supernets] of the networks that each of them judges */
+    int *first;              /* [n_supernets + 1] where the jobs of each begin */
+    job *jobs;
     int n_done;
+    int entered; /* supernet whose weights the engine has, or -1 */
     char *partial_name;
     pada__partial *partial;
 } ranking;
 
 /* ---- what there is to do ---- */
 
-static pada_status find_forms(ranking *r)
+static pada_status find_supernet(const ranking *r, const pada_path *path, int *supernet)
+{
+    *supernet = 0;
+    return r->desc->family ? pada_family_find(r->desc->family, path, supernet) : PADA_OK;
+}
+
+/* The job of a network, NULL if there is none. */
+static job *find_job(const ranking *r, int supernet, const pada_path *path)
 {
     pada_path form;
+
+    r->space->ops->canonical(r->space, path, &form);
+    const int i = pada_path_index_find(r->forms[supernet], &form);
+    return i < 0 ? NULL : &r->jobs[r->first[supernet] + i];
+}
+
+/* The networks of each supernet, counted. */
+static pada_status count_networks(const ranking *r, int *counts)
+{
+    int supernet;
+
+    for (int i = 0; i < r->desc->n_paths; i++) {
+        PADA_TRY(find_supernet(r, &r->desc->paths[i], &supernet));
+        counts[supernet]++;
+    }
+    return PADA_OK;
+}
+
+static pada_status find_forms(ranking *r)
+{
+    const pada_ranking_desc *desc = r->desc;
+    int supernet = 0;
+    pada_path form;
+
+    PADA_TRY(count_networks(r, r->first));
+    for (int s = 0; s < r->n_supernets; s++)
+        PADA_TRY(pada_path_index_create(&r->forms[s], r->space, r->first[s]));
+    for (int i = 0; i < desc->n_paths; i++) {
+        PADA_TRY(find_supernet(r, &desc->paths[i], &supernet));
+        r->space->ops->canonical(r->space, &desc->paths[i], &form);
+        (void)pada_path_index_add(r->forms[supernet], &form);
+    }
+    r->first[0] = 0;
+    for (int s = 0; s < r->n_supernets; s++)
+        r->first[s + 1] = r->first[s] + pada_path_index_count(r->forms[s]);
+    return PADA_OK;
+}
+
+static int n_jobs(const ranking *r)
+{
+    return r->first[r->n_supernets];
+}
+
+static pada_status make_jobs(ranking *r)
+{
+    const pada_ranking_desc *desc = r->desc;
+    int supernet = 0;
     void *mem;
 
-    PADA_TRY(pada_path_index_create(&r->forms, r->space, r->desc->n_paths));
-    for (int i = 0; i < r->desc->n_paths; i++) {
-        r->space->ops->canonical(r->space, &r->desc->paths[i], &form);
-        (void)pada_path_index_add(r->forms, &form);
+    r->entered = desc->family ? -1 : 0;
+    r->n_supernets = desc->family ? pada_family_count(desc->family) : 1;
+    PADA_TRY(pada_calloc(&mem, (size_t)r->n_supernets + 1, sizeof *r->first));
+    r->first = mem;
+    PADA_TRY(pada_calloc(&mem, (size_t)r->n_supernets, sizeof *r->forms));
+    r->forms = mem;
+    PADA_TRY(find_forms(r));
+    PADA_TRY(pada_calloc(&mem, (size_t)n_jobs(r), sizeof *r->jobs));
+    r->jobs = mem;
+    for (int i = desc->n_paths - 1; i >= 0; i--) { /* the first network of a form stays */
+        PADA_TRY(find_supernet(r, &desc->paths[i], &supernet));
+        job *j = find_job(r, supernet, &desc->paths[i]);
+        j->network = desc->paths[i];
+        r->space->ops->canonical(r->space, &j->network, &j->form);
     }
-    PADA_TRY(pada_calloc(&mem, (size_t)pada_path_index_count(r->forms), sizeof *r->results));
-    r->results = mem;
     return PADA_OK;
 }
 
 static void take_result(void *user, const pada__partial_entry *entry)
 {
     ranking *r = user;
-    const int i = pada_path_index_find(r->forms, &entry->path);
+    int supernet;
 
-    if (i < 0 || r->results[i].done) return; /* of a longer list */
-    r->results[i] = (result){true, entry->correct, entry->loss};
+    if (find_supernet(r, &entry->path, &supernet) != PADA_OK) return;
+    job *j = find_job(r, supernet, &entry->path);
+    if (!j || j->done) return; /* of a longer list */
+    j->done = true;
+    j->correct = entry->correct;
+    j->loss = entry->loss;
     r->n_done++;
 }
 
@@ -65,7 +137,10 @@ static void write_header(const ranking *r, pada_text *out)
     pada_text_add(out, "# pada ranking 1: %s channels %d cells %d classes %d image size %d, ",
                   r->space->ops->name, sizes->channels, sizes->cells, sizes->classes,
                   sizes->image_size);
-    pada_text_add(out, "weights %016" PRIx64 ", ", pada_engine_weights_hash(r->desc->engine));
+    if (r->desc->family) pada_text_add(out, "supernets %d ", r->n_supernets);
+    pada_text_add(out, "weights %016" PRIx64 ", ",
+                  r->desc->family ? pada_family_hash(r->desc->family)
+                                  : pada_engine_weights_hash(r->desc->engine));
     pada_evaluator_describe(r->desc->evaluator, out);
 }
 
@@ -76,7 +151,7 @@ static void note_found(const ranking *r, pada__partial_found found)
     if (!r->desc->note || found == PADA__PARTIAL_NONE) return;
     if (found == PADA__PARTIAL_RESULTS)
         snprintf(text, sizeof text, "%.400s: going on after %d of %d evaluations", r->partial_name,
-                 r->n_done, pada_path_index_count(r->forms));
+                 r->n_done, n_jobs(r));
     else
         snprintf(text, sizeof text, "%.400s: of other weights, images or sizes; starting anew",
                  r->partial_name);
@@ -109,45 +184,59 @@ static pada_status open_partial(ranking *r)
 
 /* ---- doing it ---- */
 
-static double macs_of(const ranking *r, int form)
+static double macs_of(const ranking *r, const job *j)
 {
     pada_cost cost;
 
-    r->space->ops->cost(r->space, pada_path_index_get(r->forms, form), &cost);
+    r->space->ops->cost(r->space, &j->form, &cost);
     return (double)cost.macs;
 }
 
-static pada_status evaluate(ranking *r, int form)
+static pada_status enter_supernet(ranking *r, int supernet)
 {
-    const pada_path *path = pada_path_index_get(r->forms, form);
+    if (supernet == r->entered) return PADA_OK;
+    r->entered = -1;
+    PADA_TRY(pada_family_enter(r->desc->family, supernet, r->desc->engine));
+    r->entered = supernet;
+    return PADA_OK;
+}
+
+static pada_status evaluate(ranking *r, job *j)
+{
     pada_evaluation found;
 
-    PADA_TRY(pada_evaluator_run(r->desc->evaluator, r->desc->engine, path, NULL, &found));
-    r->results[form] = (result){true, found.top1, found.loss};
+    PADA_TRY(pada_evaluator_run(r->desc->evaluator, r->desc->engine, &j->form, NULL, &found));
+    j->done = true;
+    j->correct = found.top1;
+    j->loss = found.loss;
     r->n_done++;
     return pada__partial_append(
         r->partial,
-        &(pada__partial_entry){.path = *path, .correct = found.top1, .loss = found.loss});
+        &(pada__partial_entry){.path = j->network, .correct = found.top1, .loss = found.loss});
 }
 
 static pada_status evaluate_all(ranking *r)
 {
     const pada_ranking_desc *desc = r->desc;
-    const int n = pada_path_index_count(r->forms);
+    const int n = n_jobs(r);
     const double start = pada_clock_seconds();
     double macs_left = 0, macs_done = 0;
 
     for (int i = 0; i < n; i++)
-        if (!r->results[i].done) macs_left += macs_of(r, i);
-    for (int i = 0; i < n; i++) {
-        if (r->results[i].done) continue;
+        if (!r->jobs[i].done) macs_left += macs_of(r, &r->jobs[i]);
+    for (int i = 0, supernet = 0; i < n; i++) {
+        job *j = &r->jobs[i];
+        while (i >= r->first[supernet + 1])
+            supernet++;
+        if (j->done) continue;
         if (desc->stop && desc->stop(desc->user))
             return PADA_FAIL(PADA_ESTOPPED,
                              "stopped after %d of %d evaluations; the same command goes on",
                              r->n_done, n);
-        PADA_TRY(evaluate(r, i));
-        macs_done += macs_of(r, i);
-        macs_left -= macs_of(r, i);
+        PADA_TRY(enter_supernet(r, supernet));
+        PADA_TRY(evaluate(r, j));
+        macs_done += macs_of(r, j);
+        macs_left -= macs_of(r, j);
         const double seconds = pada_clock_seconds() - start;
         if (desc->progress)
             desc->progress(desc->user, &(pada_ranking_progress){
@@ -175,14 +264,14 @@ static pada_status write_rows(const ranking *r, pada_text *out)
 {
     const pada_space_ops *ops = r->space->ops;
     const int n_images = pada_evaluator_n_images(r->desc->evaluator);
-    pada_path form;
+    int supernet = 0;
 
     pada_text_add(out, "arch,score,correct,images,loss\n");
     for (int i = 0; i < r->desc->n_paths; i++) {
         const pada_path *path = &r->desc->paths[i];
 
-        ops->canonical(r->space, path, &form);
-        const result *found = &r->results[pada_path_index_find(r->forms, &form)];
+        PADA_TRY(find_supernet(r, path, &supernet));
+        const job *found = find_job(r, supernet, path);
         PADA_TRY(ops->format(r->space, path, ops->dialects[0], out));
         add_number(out, 100.0 * found->correct / n_images);
         pada_text_add(out, ",%d,%d", found->correct, n_images);
@@ -211,7 +300,7 @@ pada_status pada_ranking_run(const pada_ranking_desc *desc)
     /* Found out now, not after the work. */
     PADA_TRY(pada_writer_begin(&writer, desc->out));
     pada_writer_abort(writer);
-    if ((st = find_forms(&r)) != PADA_OK) goto out;
+    if ((st = make_jobs(&r)) != PADA_OK) goto out;
     if ((st = open_partial(&r)) != PADA_OK) goto out;
     if ((st = evaluate_all(&r)) != PADA_OK) goto out;
     if ((st = write_csv(&r)) != PADA_OK) goto out;
@@ -219,7 +308,10 @@ pada_status pada_ranking_run(const pada_ranking_desc *desc)
 out:
     pada__partial_close(r.partial);
     pada_free(r.partial_name);
-    pada_free(r.results);
-    pada_path_index_destroy(r.forms);
+    pada_free(r.jobs);
+    for (int i = 0; r.forms && i < r.n_supernets; i++)
+        pada_path_index_destroy(r.forms[i]);
+    pada_free(r.forms);
+    pada_free(r.first);
     return st;
 }

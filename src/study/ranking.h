@@ -2,7 +2,9 @@
  *
  *   arch,score,correct,images,loss       score: correct images in percent
  *
- * Networks with the same canonical form compute the same and are evaluated once. Results are kept
+ * Networks with the same canonical form compute the same and are evaluated once. In a family of
+ * supernets each network is evaluated with the weights of the one that has it, and those of equal form
+ * once in each; all scores stand in one table. Results are kept
  * in `out`.partial as they come; a ranking that was stopped or killed goes on from there, if the
  * weights, the images and the sizes are still the same, whatever the list of networks. The result
  * does not depend on interruptions. */
@@ -14,6 +16,7 @@
 #include "base/status.h"
 #include "engine/engine.h"
 #include "study/evaluate.h"
+#include "train/family.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,7 +30,8 @@ typedef struct pada_ranking_progress {
 
 /* Everything is borrowed. The functions may be NULL. */
 typedef struct pada_ranking_desc {
-    pada_engine *engine;
+    pada_engine *engine;       /* has the weights, or gets those of the family */
+    const pada_family *family; /* NULL: one supernet */
     pada_evaluator *evaluator;
     const pada_path *paths; /* [n_paths], all different; the order of the rows */
     int n_paths;
