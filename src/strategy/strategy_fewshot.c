@@ -6,28 +6,24 @@
  *
  * Slots share weights the less the fewer choices there are, so a network is judged with the weights of
  * its own sub-supernet. */
+#include "strategy/strategy_fewshot.h"
+
 #include <stdlib.h>
 
 #include "sampler/data_sampler.h"
-#include "strategy/strategy.h"
 
 #define MAX_CHILDREN 3125 /* five slots of NAS-Bench-201 */
-
-typedef struct fewshot_settings {
-    const char *split_edges;
-    int64_t child_epochs;
-} fewshot_settings;
 
 static const pada_opt options_table[] = {
     {.name = "split-edges",
      .type = PADA_OPT_STRING,
-     .offset = offsetof(fewshot_settings, split_edges),
+     .offset = offsetof(pada_fewshot_settings, split_edges),
      .default_value = "0,1",
      .meta = "N,N,..",
      .help = "slots that are split: one sub-supernet for every combination of their choices"},
     {.name = "child-epochs",
      .type = PADA_OPT_INT,
-     .offset = offsetof(fewshot_settings, child_epochs),
+     .offset = offsetof(pada_fewshot_settings, child_epochs),
      .default_value = "0",
      .min = 0,
      .max = 1e6,
@@ -86,7 +82,7 @@ static pada_status read_slots(fewshot *s, const char *list)
 
 static pada_status init(void *self, const pada_strategy_env *env, const void *settings)
 {
-    const fewshot_settings *chosen = settings;
+    const pada_fewshot_settings *chosen = settings;
     fewshot *s = self;
 
     s->env = env;
@@ -169,12 +165,11 @@ static const pada_phase_ops phases = {
     .subspace = get_subspace,
 };
 
-extern const pada_strategy_ops pada_strategy_fewshot;
 const pada_strategy_ops pada_strategy_fewshot = {
     .name = "fewshot",
     .summary =
         "one supernet, then one for every combination of choices of some slots (Few-Shot NAS)",
-    .settings_bytes = sizeof(fewshot_settings),
+    .settings_bytes = sizeof(pada_fewshot_settings),
     .bind_settings = bind_settings,
     .state_bytes = sizeof(fewshot),
     .init = init,

@@ -8,33 +8,52 @@
 #include "base/file.h"
 #include "base/text.h"
 
-/* Position of the column `seconds` in the first line. */
-static pada_status find_seconds(pada_csv *csv, int *column)
+/* Positions of columns in the first line; -1: not there. */
+typedef struct columns {
+    int seconds, steps;
+} columns;
+
+static pada_status find_columns(pada_csv *csv, columns *at)
 {
     char name[PADA_CSV_FIELD];
 
+    *at = (columns){-1, -1};
     if (!pada_csv_line(csv)) return PADA_FAIL(PADA_EDATA, "%s: the file is empty", csv->name);
-    for (*column = 0; csv->field; (*column)++) {
+    for (int i = 0; csv->field; i++) {
         PADA_TRY(pada_csv_field(csv, name));
-        if (strcmp(name, "seconds") == 0) return PADA_OK;
+        if (strcmp(name, "seconds") == 0) at->seconds = i;
+        if (strcmp(name, "steps") == 0) at->steps = i;
     }
-    return PADA_FAIL(PADA_EDATA, "%s:1: no column is called 'seconds'", csv->name);
+    if (at->seconds < 0)
+        return PADA_FAIL(PADA_EDATA, "%s:1: no column is called 'seconds'", csv->name);
+    return PADA_OK;
+}
+
+static pada_status read_number(const pada_csv *csv, const char *text, const char *name,
+                               double *value)
+{
+    if (pada_parse_double(text, name, 0, DBL_MAX, value) != PADA_OK)
+        return PADA_FAIL(PADA_EDATA, "%s:%d: %s", csv->name, csv->line, pada_message());
+    return PADA_OK;
 }
 
 static pada_status add_up(pada_csv *csv, pada_run_cost *cost)
 {
     char text[PADA_CSV_FIELD];
-    double seconds;
-    int column = 0;
+    double seconds, steps, steps_before = 0;
+    columns at;
 
-    PADA_TRY(find_seconds(csv, &column));
+    PADA_TRY(find_columns(csv, &at));
     while (pada_csv_line(csv)) {
-        for (int i = 0; i <= column; i++)
+        steps = steps_before + 1;
+        for (int i = 0; i <= at.seconds || i <= at.steps; i++) {
             PADA_TRY(pada_csv_field(csv, text));
-        if (pada_parse_double(text, "seconds", 0, DBL_MAX, &seconds) != PADA_OK)
-            return PADA_FAIL(PADA_EDATA, "%s:%d: %s", csv->name, csv->line, pada_message());
-        cost->epochs++;
+            if (i == at.seconds) PADA_TRY(read_number(csv, text, "seconds", &seconds));
+            if (i == at.steps) PADA_TRY(read_number(csv, text, "steps", &steps));
+        }
+        cost->epochs += steps > steps_before;
         cost->seconds += seconds;
+        steps_before = steps;
     }
     return PADA_OK;
 }

@@ -11,7 +11,8 @@ extern "C" {
 #endif
 
 typedef struct pada_run_cost {
-    int epochs;     /* rows of metrics.csv */
+    /* rows of metrics.csv in which steps were made: without those of probes, over all supernets */
+    int epochs;
     double seconds; /* sum of its column */
 } pada_run_cost;
 

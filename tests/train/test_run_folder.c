@@ -98,6 +98,12 @@ static void test_cost(void **state)
     assert_true(found);
     assert_int_equal(cost.epochs, 3);
     assert_true(cost.seconds == 5.75);
+    /* Rows without steps of the optimiser cost time and are no epochs. */
+    assert_ok(read_cost("epoch,steps,seconds\n0,8,1\n1,8,2\n2,16,4\n3,24,8\n", &found, &cost));
+    assert_int_equal(cost.epochs, 3);
+    assert_true(cost.seconds == 15);
+    assert_int_equal(read_cost("seconds,steps\n1,x\n", &found, &cost), PADA_EDATA);
+    assert_non_null(strstr(pada_message(), "metrics.csv:2: steps: 'x'"));
     assert_int_equal(read_cost("", &found, &cost), PADA_EDATA);
     assert_int_equal(read_cost("epoch,loss\n1,2\n", &found, &cost), PADA_EDATA);
     assert_int_equal(read_cost("epoch,seconds\n1,2\n2\n", &found, &cost), PADA_EDATA);

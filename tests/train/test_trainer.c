@@ -7,10 +7,12 @@
 #include "check.h"
 #include "strategy/importance.h"
 #include "strategy/method_flags.h"
+#include "strategy/strategy_fewshot.h"
 #include "strategy/strategy_single.h"
 #include "tensor/safetensors.h"
 #include "tensor/state.h"
 #include "train/checkpoint.h"
+#include "train/family.h"
 #include "train/run_config.h"
 #include "train/trainer.h"
 
@@ -120,15 +122,20 @@ static uint64_t hash_file(const char *path)
     return hash;
 }
 
-/* Of the newest checkpoint: everything that the run would go on from. */
+/* Of the newest checkpoint: everything that the run would go on from. And of the supernets that it has
+ * left behind. */
 static uint64_t hash_run(const char *folder)
 {
     pada_text path = {0};
+    pada_family *family;
 
     CHECK_OK(pada_checkpoint_newest(folder, &path));
+    CHECK_OK(pada_family_open(&family, folder, &space));
     const uint64_t hash = hash_file(pada_text_str(&path));
+    const uint64_t supernets = family ? pada_family_hash(family) : 0;
     pada_text_deinit(&path);
-    return hash;
+    pada_family_close(family);
+    return hash ^ supernets;
 }
 
 /* metrics.csv without the column `seconds`. */
@@ -177,6 +184,7 @@ static const pada_importance_settings opposite = {.path = {.scope = 1,
                                                            .replacement = true}};
 static const pada_single_settings one_network = {
     "|nor_conv_3x3~0|+|nor_conv_1x1~0|skip_connect~1|+|avg_pool_3x3~0|nor_conv_3x3~1|none~2|"};
+static const pada_fewshot_settings five_children = {.split_edges = "0", .child_epochs = 1};
 
 typedef struct variant {
     const char *name, *method;
@@ -206,6 +214,8 @@ static const variant variants[] = {
     {"magic_at", "magic_at", NULL, "--align 0.2", 0.15, 0},
     {"spos_depth", "spos_depth", NULL, "", 0, 0},
     {"close", "close", NULL, "--close-temperature 0.2", 0, N_BLOCKS},
+    {"fewshot", "fewshot", &five_children, NULL, 0, 0},
+    {"gm", "gm", NULL, "--splits 2 --split-repeats 5 --warmup-epochs 1 --final-epochs 1", 0, 0},
 };
 
 /* Borrowed until the next call. */
@@ -402,23 +412,50 @@ static void spoil(const char *from, const char *to, const char *name)
     pada_safetensors_close(file);
 }
 
+/* A run that is stopped, to go on from checkpoints that lack something. */
+typedef struct stopped_run {
+    const char *name; /* of the variant */
+    int steps;        /* after which it is stopped */
+    const char *row;  /* how the row of that epoch begins: "\n1," */
+    int n_supernets;  /* that are done by then */
+} stopped_run;
+
+static void copy_file(const char *from_folder, const char *to_folder, const char *name)
+{
+    char path[1500];
+    pada_file file = {0};
+
+    snprintf(path, sizeof path, "%s/%s", from_folder, name);
+    CHECK_OK(pada_file_open(&file, path));
+    snprintf(path, sizeof path, "%s/%s", to_folder, name);
+    CHECK_OK(pada_file_replace(path, file.data, file.bytes));
+    pada_file_close(&file);
+}
+
 /* Whether a run that goes on from a checkpoint without `name` ends differently, or fails. */
-static bool is_needed(const variant *v, const char *checkpoint, const char *name, uint64_t want,
-                      const char *metrics)
+static bool is_needed(const variant *v, const stopped_run *stopped, const char *checkpoint,
+                      const char *name, uint64_t want, const char *metrics)
 {
     static int number;
-    char folder[64], file[200], have[8192];
+    char folder[64], from[64], file[200], have[8192];
 
     snprintf(folder, sizeof folder, "spoiled-%d", number++);
+    snprintf(from, sizeof from, "fields-%s", v->name);
     snprintf(file, sizeof file, "%s/ckpt", folder);
     CHECK_OK(pada_make_dirs(scratch_path(file)));
-    snprintf(file, sizeof file, "%s/ckpt/00000006.safetensors", folder);
+    snprintf(file, sizeof file, "%s/supernets", folder);
+    if (stopped->n_supernets > 0) CHECK_OK(pada_make_dirs(scratch_path(file)));
+    for (int i = 0; i < stopped->n_supernets; i++) {
+        snprintf(file, sizeof file, "supernets/%04d.safetensors", i);
+        copy_file(scratch_path(from), scratch_path(folder), file);
+    }
+    snprintf(file, sizeof file, "%s/ckpt/%08d.safetensors", folder, stopped->steps);
     spoil(checkpoint, scratch_path(file), name);
     if (run_variant(scratch_path(folder), v, 0) != PADA_OK) return true;
     if (hash_run(scratch_path(folder)) != want) return true;
     read_metrics(scratch_path(folder), have, sizeof have);
-    /* The rows of the first epoch are missing here; compare the others. */
-    const char *row = strstr(metrics, "\n1,"), *other = strstr(have, "\n1,");
+    /* The rows of earlier epochs are missing here; compare the others. */
+    const char *row = strstr(metrics, stopped->row), *other = strstr(have, stopped->row);
     assert_non_null(row);
     assert_non_null(other);
     return strcmp(row, other) != 0;
@@ -426,7 +463,13 @@ static bool is_needed(const variant *v, const char *checkpoint, const char *name
 
 static void every_saved_field_is_needed(void **state)
 {
-    static const char *const used[] = {"pada", "opposite", "sumnas-released", "nsas", "magic_at"};
+    /* In the middle of the second epoch; in the second epoch of the first child; among the probes of
+     * the second supernet, in the second epoch of which they are made. */
+    static const stopped_run used[] = {
+        {"pada", 6, "\n1,", 0}, {"opposite", 6, "\n1,", 0}, {"sumnas-released", 6, "\n1,", 0},
+        {"nsas", 6, "\n1,", 0}, {"magic_at", 6, "\n1,", 0}, {"fewshot", 18, "\n4,", 1},
+        {"gm", 17, "\n5,", 1},
+    };
     static char names[60][128];
     static bool needed[60];
     int n_names = 0;
@@ -434,7 +477,7 @@ static void every_saved_field_is_needed(void **state)
     (void)state;
     for (size_t u = 0; u < sizeof used / sizeof *used; u++) {
         const variant *v = variants;
-        while (strcmp(v->name, used[u]) != 0)
+        while (strcmp(v->name, used[u].name) != 0)
             v++;
         char folder[64], metrics[8192];
         pada_text path = {0};
@@ -444,11 +487,10 @@ static void every_saved_field_is_needed(void **state)
         const uint64_t want = hash_run(scratch_path(folder));
         read_metrics(scratch_path(folder), metrics, sizeof metrics);
         snprintf(folder, sizeof folder, "fields-%s", v->name);
-        assert_int_equal(run_variant(scratch_path(folder), v, 6),
-                         PADA_ESTOPPED); /* the middle of the second epoch */
+        assert_int_equal(run_variant(scratch_path(folder), v, used[u].steps), PADA_ESTOPPED);
         CHECK_OK(pada_checkpoint_newest(scratch_path(folder), &path));
         /* The way itself changes nothing. */
-        assert_false(is_needed(v, pada_text_str(&path), "", want, metrics));
+        assert_false(is_needed(v, &used[u], pada_text_str(&path), "", want, metrics));
         CHECK_OK(pada_safetensors_open(&file, pada_text_str(&path)));
         for (int i = 0; i < pada_safetensors_count(file); i++) {
             const char *name = pada_safetensors_get(file, i)->name;
@@ -464,7 +506,7 @@ static void every_saved_field_is_needed(void **state)
             assert_true(k < 60);
             if (k == n_names) snprintf(names[n_names++], sizeof names[0], "%s", kind);
             if (needed[k]) continue;
-            needed[k] = is_needed(v, pada_text_str(&path), name, want, metrics);
+            needed[k] = is_needed(v, &used[u], pada_text_str(&path), name, want, metrics);
         }
         pada_safetensors_close(file);
         pada_text_deinit(&path);
