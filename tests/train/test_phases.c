@@ -1,5 +1,7 @@
-/* test_phases.c - runs with several supernets: what starts from what, and who judges which network. */
+/* test_phases.c - runs with several supernets: what starts from what, and who judges which network.
+ * PADA_TEST_BACKEND=NAME: on that backend instead of cpu. */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/scratch.h"
 #include "check.h"
@@ -21,10 +23,11 @@ static pada_engine *engine;
 
 static int open_all(void **state)
 {
+    const char *only = getenv("PADA_TEST_BACKEND");
     const pada_backend *backend;
 
     tiny_data_init(&data);
-    CHECK_OK(pada_backend_find(&backend, "cpu"));
+    CHECK_OK(pada_backend_find(&backend, only ? only : "cpu"));
     engine = tiny_engine(&space, backend, 2, BATCH);
     return scratch_setup(state);
 }
@@ -191,6 +194,7 @@ static void fewshot_sub_spaces_are_a_partition(void **state)
     static witness w;
 
     (void)state;
+    if (getenv("PADA_TEST_BACKEND")) skip(); /* many runs, and the same on every backend */
     for (int i = 0; i < 2; i++) {
         const char *folder = i == 0 ? "few0" : "few1";
         /* 0.4 of one epoch is none; one it is. */
@@ -203,75 +207,78 @@ static void fewshot_sub_spaces_are_a_partition(void **state)
 
 /* ---- GM ---- */
 
-static void gm_restarts_at_the_last_level(void **state)
+/* One run for all tests. */
+static const witness *gm_run(void)
 {
+    static witness w;
     max_align_t settings[64];
     const pada_strategy_ops *ops;
-    static witness w;
 
-    (void)state;
+    if (w.n_phases > 0) return &w;
     CHECK_OK(pada_strategy_find(&ops, "gm"));
     CHECK_OK(method_settings(ops, "--splits 2 --split-repeats 4 --warmup-epochs 1 --final-epochs 2",
                              settings, sizeof settings));
     train("gm", "gm", settings, 4, &w);
-    assert_int_equal(w.n_phases, 7);
+    return &w;
+}
+
+static void gm_restarts_at_the_last_level(void **state)
+{
+    const witness *w = gm_run();
+
+    (void)state;
+    assert_int_equal(w->n_phases, 7);
     CHECK_OK(pada_engine_init_weights(engine, 5));
     const uint64_t fresh = pada_engine_weights_hash(engine);
     for (int k = 0; k < 7; k++) {
         const bool inner = k == 1 || k == 2;
-        assert_true(w.first[k] == (inner ? w.last[0] : fresh));
-        assert_true(w.fresh_optimiser[k]);
-        assert_true(w.last[k] != w.first[k]);
+        assert_true(w->first[k] == (inner ? w->last[0] : fresh));
+        assert_true(w->fresh_optimiser[k]);
+        assert_true(w->last[k] != w->first[k]);
     }
     /* Children divide what their parent has. */
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < N_CELLS; i += 7) {
             const pada_path path = cell_at(i);
-            const int n = pada_subspace_has(&w.parts[2 * k + 1], &space, &path) +
-                          pada_subspace_has(&w.parts[2 * k + 2], &space, &path);
-            assert_int_equal(n, pada_subspace_has(&w.parts[k], &space, &path));
+            const int n = pada_subspace_has(&w->parts[2 * k + 1], &space, &path) +
+                          pada_subspace_has(&w->parts[2 * k + 2], &space, &path);
+            assert_int_equal(n, pada_subspace_has(&w->parts[k], &space, &path));
         }
     for (int slot = 0; slot < 6; slot++) { /* two and three, or five */
-        const int n = pada_subspace_choices(&w.parts[1], slot);
+        const int n = pada_subspace_choices(&w->parts[1], slot);
         assert_true(n == 5 || n == 2);
-        assert_int_equal(pada_subspace_choices(&w.parts[2], slot), n == 5 ? 5 : 3);
+        assert_int_equal(pada_subspace_choices(&w->parts[2], slot), n == 5 ? 5 : 3);
     }
-    check_partition(scratch_path("gm"), &w, 3);
+    check_partition(scratch_path("gm"), w, 3);
 }
 
 /* Epochs of probes move nothing, and count what they run. */
 static void probes_cost_and_move_nothing(void **state)
 {
-    max_align_t settings[64];
-    const pada_strategy_ops *ops;
-    static witness w;
+    const witness *w = gm_run();
 
     (void)state;
-    CHECK_OK(pada_strategy_find(&ops, "gm"));
-    CHECK_OK(method_settings(ops, "--splits 2 --split-repeats 4 --warmup-epochs 1 --final-epochs 2",
-                             settings, sizeof settings));
-    train("gm-cost", "gm", settings, 4, &w);
     /* Each of three: an epoch, and probes on 3 + 1 whole batches. Then two epochs for each of four. */
     static const int phases[] = {0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6};
-    assert_int_equal(w.n_epochs, 17);
+    assert_int_equal(w->n_epochs, 17);
     int trained = 0;
     for (int i = 0; i < 17; i++) {
-        assert_int_equal(w.phase[i], phases[i]);
+        assert_int_equal(w->phase[i], phases[i]);
         const int probes = i >= 9 || i % 3 == 0 ? 0 : i % 3 == 1 ? 3 : 1;
         const int slots = phases[i] == 0 ? 6 : 5; /* that are whole */
         trained += probes == 0;
-        assert_true(w.steps[i] == trained * STEPS);
-        assert_true(w.passes[i] == (probes == 0 ? STEPS : probes * slots * 5));
-        assert_true(w.images[i] == (probes == 0 ? TINY_TRAIN : w.passes[i] * BATCH));
-        assert_true(w.gmacs[i] > 0);
+        assert_true(w->steps[i] == trained * STEPS);
+        assert_true(w->passes[i] == (probes == 0 ? STEPS : probes * slots * 5));
+        assert_true(w->images[i] == (probes == 0 ? TINY_TRAIN : w->passes[i] * BATCH));
+        assert_true(w->gmacs[i] > 0);
     }
     /* Levels follow a schedule of four epochs, final ones their own. */
-    CHECK_CLOSE(w.lr[0], 0.1, 1e-12);
-    CHECK_CLOSE(w.lr[1], 0, 0);
-    CHECK_CLOSE(w.lr[3], 0.1 * (1 + cos(acos(-1) / 4)) / 2, 1e-12);
-    CHECK_CLOSE(w.lr[6], w.lr[3], 0);
-    CHECK_CLOSE(w.lr[9], 0.1, 1e-12);
-    CHECK_CLOSE(w.lr[10], 0.05, 1e-12);
+    CHECK_CLOSE(w->lr[0], 0.1, 1e-12);
+    CHECK_CLOSE(w->lr[1], 0, 0);
+    CHECK_CLOSE(w->lr[3], 0.1 * (1 + cos(acos(-1) / 4)) / 2, 1e-12);
+    CHECK_CLOSE(w->lr[6], w->lr[3], 0);
+    CHECK_CLOSE(w->lr[9], 0.1, 1e-12);
+    CHECK_CLOSE(w->lr[10], 0.05, 1e-12);
 }
 
 /* ---- the timetable ---- */
