@@ -14,6 +14,7 @@ typedef struct fixture {
     pada_dataset *data;
     pada_engine *engine;
     pada_evaluator *evaluator;
+    const pada_family *family; /* NULL: one supernet */
 } fixture;
 
 /* Six different forms: 1 and 2 are the same without dead edges, and so are 3, 4 and 5. */
@@ -90,6 +91,7 @@ static pada_status rank(const fixture *f, const char *out, watch *w)
 
     *w = (watch){.stop_after = stop_after};
     return pada_ranking_run(&(pada_ranking_desc){.engine = f->engine,
+                                                 .family = f->family,
                                                  .evaluator = f->evaluator,
                                                  .paths = paths,
                                                  .n_paths = N_PATHS,
@@ -306,6 +308,119 @@ static void test_nowhere_to_write(void **state)
     assert_int_equal(scratch_count(), 0);
 }
 
+/* ---- several supernets ---- */
+
+/* Supernet `number` of a run: fresh weights of a seed for those with these choices in slot 0. */
+static void keep_supernet(const fixture *f, const char *run, int number, uint32_t choices,
+                          uint64_t seed)
+{
+    pada_subspace part;
+
+    pada_subspace_init(&part, &f->space);
+    part.allowed[0] = choices;
+    assert_ok(pada_engine_init_weights(f->engine, seed));
+    assert_ok(pada_family_keep(run, number, true, &part, f->engine));
+}
+
+/* Slot 0 with choices 0 and 1 belongs to weights 21, with 2, 3, 4 to weights 22. */
+static pada_family *make_family(const fixture *f)
+{
+    char run[1300];
+    pada_family *family;
+
+    snprintf(run, sizeof run, "%s", scratch_path("run"));
+    assert_ok(pada_family_begin(run));
+    keep_supernet(f, run, 1, 3, 21);
+    keep_supernet(f, run, 2, 28, 22);
+    assert_ok(pada_family_open(&family, run, &f->space));
+    return family;
+}
+
+/* A row is the evaluation of its network in its own supernet; equal forms of the two are two. */
+static void test_family(void **state)
+{
+    fixture f = *(const fixture *)*state;
+    pada_family *family = make_family(&f);
+    watch w = {.stop_after = -1};
+    pada_file file;
+
+    f.family = family;
+    assert_ok(rank(&f, scratch_path("ranking.csv"), &w));
+    /* 1 and 2 are the same form in different supernets, and so are 3 and 4; 3 and 5 are one. */
+    assert_int_equal(w.last_total, N_FORMS + 2);
+    assert_int_equal(w.n_evaluated, N_FORMS + 2);
+    assert_ok(pada_file_open(&file, scratch_path("ranking.csv")));
+    const char *line = (const char *)file.data;
+    for (int i = 0; i < N_PATHS; i++) {
+        pada_evaluation one;
+        pada_text row = {0};
+        assert_ok(pada_engine_init_weights(f.engine, paths[i].choice[0] < 2 ? 21 : 22));
+        assert_ok(pada_evaluator_run(f.evaluator, f.engine, &paths[i], NULL, &one));
+        assert_ok(f.space.ops->format(&f.space, &paths[i], NULL, &row));
+        line = strchr(line, '\n') + 1;
+        assert_int_equal(strncmp(line, row.data, row.length), 0);
+        const char *rest = strchr(line + row.length + 1, ',');
+        char number[40];
+        snprintf(number, sizeof number, ",%d,%d,", one.top1, N_IMAGES);
+        assert_int_equal(strncmp(rest, number, strlen(number)), 0);
+        CHECK_CLOSE(strtod(rest + strlen(number), NULL), one.loss, 0);
+        pada_text_deinit(&row);
+    }
+    pada_file_close(&file);
+    pada_family_close(family);
+    assert_ok(pada_engine_init_weights(f.engine, 7));
+}
+
+static void test_family_goes_on(void **state)
+{
+    fixture f = *(const fixture *)*state;
+    pada_family *family = make_family(&f);
+    const char *whole = scratch_path("whole.csv"), *out = scratch_path("ranking.csv");
+    watch w = {.stop_after = -1};
+
+    f.family = family;
+    assert_ok(rank(&f, whole, &w));
+    for (int k = 0; k < N_FORMS + 2; k++) {
+        w.stop_after = k;
+        assert_int_equal(rank(&f, out, &w), PADA_ESTOPPED);
+        w.stop_after = -1;
+        assert_ok(rank(&f, out, &w));
+        assert_int_equal(w.n_evaluated, N_FORMS + 2 - k);
+        assert_same_file(out, whole);
+        unlink(out);
+    }
+    /* Other weights of one supernet start anew. */
+    w.stop_after = 5;
+    assert_int_equal(rank(&f, out, &w), PADA_ESTOPPED);
+    pada_family_close(family);
+    keep_supernet(&f, scratch_path("run"), 2, 28, 23);
+    assert_ok(pada_family_open(&family, scratch_path("run"), &f.space));
+    f.family = family;
+    w.stop_after = -1;
+    assert_ok(rank(&f, scratch_path("ranking.csv"), &w));
+    assert_int_equal(w.n_evaluated, N_FORMS + 2);
+    pada_family_close(family);
+    assert_ok(pada_engine_init_weights(f.engine, 7));
+}
+
+static void test_unfinished_family(void **state)
+{
+    fixture f = *(const fixture *)*state;
+    watch w = {.stop_after = -1};
+    pada_family *family;
+
+    assert_ok(pada_family_begin(scratch_path("run")));
+    keep_supernet(&f, scratch_path("run"), 1, 3, 21);
+    assert_ok(pada_family_open(&family, scratch_path("run"), &f.space));
+    f.family = family;
+    assert_int_equal(rank(&f, scratch_path("ranking.csv"), &w), PADA_ENOENT);
+    assert_non_null(strstr(pada_message(), "the training is not over"));
+    assert_int_equal(w.n_evaluated, 0);
+    assert_int_equal(scratch_count(), 1); /* the run */
+    pada_family_close(family);
+    assert_ok(pada_engine_init_weights(f.engine, 7));
+}
+
 static pada_status rank_afresh(const fixture *f)
 {
     const char *out = scratch_path("ranking.csv");
@@ -330,6 +445,9 @@ int main(void)
         unit(test_torn_and_stopped_again),
         unit(test_other_work_starts_anew),
         unit(test_nowhere_to_write),
+        unit(test_family),
+        unit(test_family_goes_on),
+        unit(test_unfinished_family),
         unit(test_oom),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
