@@ -7,6 +7,8 @@
 #   expect_out_has TEXT   standard output contains TEXT
 #   expect_err TEXT       standard error is one line, "pada: ...", that contains TEXT
 #   expect_no_err         standard error is empty
+#   expect_same A B       two run folders have the same bits
+#   train_and_kill RUN ARGS...   pada train, killed again and again until it is done
 #   finish                exits with 1 if anything was not as expected
 #
 # A failure prints the command and what was different, and the script goes on.
@@ -63,6 +65,45 @@ expect_usage_error() {
     expect_rc 2
     expect_err "$1"
     expect_out ''
+}
+
+# Two runs: the newest checkpoints are the same bytes, and so are the metrics but for seconds and the files of
+# supernets, where there are several.
+expect_same() {
+    checks=$((checks + 1))
+    newest_a=$(ls "$1"/ckpt/*.safetensors | tail -n 1)
+    newest_b=$(ls "$2"/ckpt/*.safetensors | tail -n 1)
+    [ "$(basename "$newest_a")" = "$(basename "$newest_b")" ] || complain "$newest_a, $newest_b"
+    cmp "$newest_a" "$newest_b" >"$work/cmp" 2>&1 || complain "$(cat "$work/cmp")"
+    for run in "$1" "$2"; do
+        awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "seconds") s = i }
+            { $s = ""; print }' "$run/metrics.csv" >"$run.metrics"
+    done
+    cmp -s "$1.metrics" "$2.metrics" || complain "the metrics of $1 and $2 differ"
+    if [ -d "$1/supernets" ]; then
+        diff -r -x '*.tmp.*' "$1/supernets" "$2/supernets" >"$work/cmp" || complain "$(cat "$work/cmp")"
+    fi
+}
+
+# Trains, killed with -9 at random moments again and again, until it is done.
+train_and_kill() {
+    out=$1
+    shift
+    kills=0
+    while :; do
+        "$PADA_BINARY" train "$@" --out "$out" --quiet >"$work/out" 2>"$work/err" &
+        child=$!
+        # somewhere in the next moments
+        pause=$(awk -v seed="$kills$out" 'BEGIN { srand(seed); printf "%.3f", 0.05 + 0.3 * rand() }')
+        sleep "$pause"
+        if kill -9 $child 2>/dev/null; then kills=$((kills + 1)); fi
+        wait $child 2>/dev/null
+        rc=$?
+        [ $rc -eq 0 ] && break
+        # so that a slow machine comes to an end as well
+        [ $kills -gt 15 ] && { pada train "$@" --out "$out" --quiet; break; }
+    done
+    command_line="pada train $*, killed $kills times"
 }
 
 finish() {

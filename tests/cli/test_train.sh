@@ -4,20 +4,6 @@
 
 small="--channels 4 --cells 1 --epochs 3 --batch-size 250 --validate 100 --threads 2"
 
-# expect_same A B: the newest checkpoints are the same bytes, and so are the metrics but for seconds.
-expect_same() {
-    checks=$((checks + 1))
-    newest_a=$(ls "$1"/ckpt/*.safetensors | tail -n 1)
-    newest_b=$(ls "$2"/ckpt/*.safetensors | tail -n 1)
-    [ "$(basename "$newest_a")" = "$(basename "$newest_b")" ] || complain "$newest_a, $newest_b"
-    cmp "$newest_a" "$newest_b" >"$work/cmp" 2>&1 || complain "$(cat "$work/cmp")"
-    for run in "$1" "$2"; do
-        awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "seconds") s = i }
-            { $s = ""; print }' "$run/metrics.csv" >"$run.metrics"
-    done
-    cmp -s "$1.metrics" "$2.metrics" || complain "the metrics of $1 and $2 differ"
-}
-
 # ---- an uninterrupted run, and what it leaves behind
 whole=$work/whole
 pada train --method pada $small --out "$whole" --quiet
@@ -45,26 +31,9 @@ expect_same "$whole" "$work/one"
 
 # ---- kill -9 at random moments, with a checkpoint after every step and after some
 for every in 1 3; do
-    killed=$work/killed$every
-    kills=0
-    while :; do
-        "$PADA_BINARY" train --method pada $small --out "$killed" --checkpoint-steps $every \
-            --quiet >"$work/out" 2>"$work/err" &
-        child=$!
-        # somewhere in the next moments
-        pause=$(awk -v seed="$kills$every" 'BEGIN { srand(seed); printf "%.3f", 0.05 + 0.3 * rand() }')
-        sleep "$pause"
-        if kill -9 $child 2>/dev/null; then kills=$((kills + 1)); fi
-        wait $child 2>/dev/null
-        rc=$?
-        [ $rc -eq 0 ] && break
-        [ $kills -gt 60 ] && break
-        # so that a slow machine comes to an end as well
-        [ $kills -gt 15 ] && { pada train --method pada $small --out "$killed" --quiet; break; }
-    done
-    command_line="pada train, killed $kills times"
+    train_and_kill "$work/killed$every" --method pada $small --checkpoint-steps $every
     expect_rc 0
-    expect_same "$whole" "$killed"
+    expect_same "$whole" "$work/killed$every"
 done
 
 # ---- signals and time limits: exit 75 with a checkpoint
