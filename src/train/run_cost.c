@@ -40,7 +40,7 @@ static pada_status read_number(const pada_csv *csv, const char *text, const char
 static pada_status add_up(pada_csv *csv, pada_run_cost *cost)
 {
     char text[PADA_CSV_FIELD];
-    double seconds, steps, steps_before = 0;
+    double seconds = 0, steps, steps_before = 0;
     columns at;
 
     PADA_TRY(find_columns(csv, &at));
