@@ -436,6 +436,29 @@ static void wrong_splits_are_refused(void **state)
     small_run_close(&r);
 }
 
+static pada_status init_and_deinit(const pada_strategy_ops *ops, const small_run *r, void *self,
+                                   const void *settings)
+{
+    memset(self, 0, ops->state_bytes);
+    const pada_status st = ops->init(self, &r->env, settings);
+    ops->deinit(self); /* also of a half-made one */
+    return st;
+}
+
+static void out_of_memory(void **state)
+{
+    max_align_t settings[8];
+    small_run r;
+
+    (void)state;
+    small_run_open(&r, "gm", "");
+    CHECK_OK(method_settings(r.ops, "", settings, sizeof settings));
+    void *self = calloc(1, r.ops->state_bytes);
+    assert_survives_oom(init_and_deinit(r.ops, &r, self, settings), (void)0);
+    free(self);
+    small_run_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -447,6 +470,7 @@ int main(void)
         cmocka_unit_test(paths_stay_inside_and_live),
         cmocka_unit_test(phases_are_those_of_the_sheet),
         cmocka_unit_test(wrong_splits_are_refused),
+        cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
