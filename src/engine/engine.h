@@ -169,7 +169,8 @@ void pada_engine_add_grad(pada_engine *e, int param, const double *grad);
 /* Keeps a copy of the gradients as number `k`; the first call for a number makes its buffer. */
 pada_status pada_engine_keep_grad(pada_engine *e, int k);
 /* Inner products of the kept gradients 0 to n - 1, products[i * n + k], over the parameters of a path
- * but for those of slot `without` (-1: all of them). One that is not finite is PADA_ENUMERIC. */
+ * but for those of slot `without` (-1: all of them); not where weights belong to blocks. One that is
+ * not finite is PADA_ENUMERIC. */
 pada_status pada_engine_grad_products(pada_engine *e, const pada_path *path, int without, int n,
                                       double *products);
 

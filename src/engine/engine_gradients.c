@@ -52,6 +52,7 @@ pada_status pada_engine_grad_products(pada_engine *e, const pada_path *path, int
 {
     const int n_ranges = list_path_ranges(e, path, without, e->moved);
 
+    PADA_ASSERT(e->space.config.blocks == 0);
     for (int i = 0; i < n; i++)
         for (int k = 0; k <= i; k++) {
             double sum = 0;

@@ -98,6 +98,7 @@ static pada_status init(void *self, const pada_strategy_env *env, const void *se
 
     s->env = env;
     s->settings = *(const gm_settings *)settings;
+    PADA_TRY(pada_strategy_check_sites(env->space));
     if (s->settings.warmup_epochs == 0) s->settings.warmup_epochs = share_of(env->n_epochs, 1);
     if (s->settings.final_epochs == 0) s->settings.final_epochs = share_of(env->n_epochs, 5);
     s->n_split = (1 << s->settings.splits) - 1;

@@ -112,8 +112,10 @@ pada train --method spos $small --hold-out 0.9 --out "$work/x"
 expect_usage_error "batches of 250 images; there are 200 to train on"
 pada train --method close $small --blocks 0 --out "$work/x"
 expect_usage_error "share no weights; give --blocks"
-pada train --method pa $small --blocks 2 --out "$work/x"
-expect_usage_error "leave --blocks out"
+for method in pa gm; do
+    pada train --method $method $small --blocks 2 --out "$work/x"
+    expect_usage_error "leave --blocks out"
+done
 pada train --method close $small --blocks 6 --out "$work/x"
 expect_usage_error "--blocks: 6 is outside 0 to 5"
 pada train $small --out "$work/x" word
