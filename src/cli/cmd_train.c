@@ -167,6 +167,7 @@ static void show_phase(void *context, const pada_progress *p, const pada_subspac
     pada_subspace_describe(part, &t->space, &text);
     pada_meter_show(&t->meter, true, "supernet %d/%d  %s", p->phase + 1, p->n_phases,
                     pada_text_str(&text));
+    pada_meter_end(&t->meter); /* it stays */
     pada_text_deinit(&text);
 }
 
@@ -183,17 +184,18 @@ static void write_events(train *t, const pada_epoch_metrics *m)
 
 static void show_epoch(void *context, const pada_progress *p, const pada_epoch_metrics *m)
 {
-    const double val = pada_epoch_metrics_get(m, "val_top1");
+    const double val = pada_epoch_metrics_get(m, "val_top1"), lr = pada_epoch_metrics_get(m, "lr");
     train *t = context;
-    char val_text[40] = "", left[PADA_DURATION];
+    char val_text[40] = "", lr_text[40] = "  probes", left[PADA_DURATION];
 
     write_events(t, m);
     if (t->json) print_json(m);
     if (isfinite(val)) snprintf(val_text, sizeof val_text, "  val %.2f %%", val);
+    if (isfinite(lr)) snprintf(lr_text, sizeof lr_text, "  lr %.4g", lr);
     pada_meter_show(&t->meter, true,
-                    "epoch %d/%d  loss %.4f  top-1 %.2f %%%s  lr %.4g  %.0f images/s  %s left",
+                    "epoch %d/%d  loss %.4f  top-1 %.2f %%%s%s  %.0f images/s  %s left",
                     p->epoch + 1, p->n_epochs, pada_epoch_metrics_get(m, "loss"),
-                    pada_epoch_metrics_get(m, "top1"), val_text, pada_epoch_metrics_get(m, "lr"),
+                    pada_epoch_metrics_get(m, "top1"), val_text, lr_text,
                     (double)p->images / p->seconds, pada_duration(p->seconds_left, left));
 }
 

@@ -228,7 +228,7 @@ static pada_status measure(trainer *t, const pada_epoch *epoch, pada_epoch_metri
     pada_epoch_metrics_add(metrics, (double)t->now.train_steps, "steps");
     pada_epoch_metrics_add(metrics, log.n_passes, "passes");
     pada_epoch_metrics_add(metrics, log.n_images, "images");
-    pada_epoch_metrics_add(metrics, epoch->sgd.lr, "lr");
+    pada_epoch_metrics_add(metrics, epoch->probes ? NAN : epoch->sgd.lr, "lr");
     pada_observe(&(pada_observation){.env = &t->env,
                                      .log = &log,
                                      .drawn_from = &drawn_from,
