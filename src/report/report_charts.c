@@ -169,6 +169,7 @@ static void add_points(const pada_history *h, int column, pada_text *out)
 
     pada_text_add(out, "\"points\":[");
     for (int row = 0; row < h->n_rows; row++) {
+        if (!pada_history_trains(h, row)) continue;
         add_comma(out, &is_first);
         pada_text_add(out, "[");
         pada_html_json_number(out, pada_history_value(h, row, pada_history_column(h, "epoch")) + 1);

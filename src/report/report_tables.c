@@ -71,7 +71,17 @@ static void add_space(const pada__report_run *run, pada_text *out)
 
 static void add_epochs(const pada__report_run *run, pada_text *out)
 {
-    pada_text_add(out, "%d of ", run->history.n_rows);
+    const pada_history *h = &run->history;
+    const double last = pada_history_last(h, "supernet"); /* they are numbered from 0 */
+    int n = 0;
+
+    for (int row = 0; row < h->n_rows; row++)
+        n += pada_history_trains(h, row);
+    if (last > 0) { /* the configuration does not say how many epochs they have together */
+        pada_text_add(out, "%d, of %.0f supernets", n, last + 1);
+        return;
+    }
+    pada_text_add(out, "%d of ", n);
     add_string(out, run->info.epochs);
 }
 

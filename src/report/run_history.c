@@ -173,6 +173,14 @@ double pada_history_last(const pada_history *history, const char *name)
     return history->n_rows > 0 ? pada_history_value(history, history->n_rows - 1, column) : NAN;
 }
 
+bool pada_history_trains(const pada_history *history, int row)
+{
+    const int column = pada_history_column(history, "steps");
+
+    return row == 0 || !(pada_history_value(history, row, column) <=
+                         pada_history_value(history, row - 1, column));
+}
+
 bool pada_history_has(const pada_history *history, const char *name)
 {
     const int column = pada_history_column(history, name);

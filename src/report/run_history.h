@@ -36,6 +36,8 @@ void pada_history_deinit(pada_history *history);
 int pada_history_column(const pada_history *history, const char *name);      /* -1: not there */
 double pada_history_value(const pada_history *history, int row, int column); /* NaN: column -1 */
 double pada_history_last(const pada_history *history, const char *name);     /* NaN: not there */
+/* Whether the row is about an epoch that trained; probes (GM) make no steps. */
+bool pada_history_trains(const pada_history *history, int row);
 /* Whether the column has a finite number in any row. */
 bool pada_history_has(const pada_history *history, const char *name);
 

@@ -15,10 +15,10 @@ enum { PICTURE_EPOCHS = 10 }; /* between two drawings, each of which takes some 
 static const struct {
     const char *beginning, *subject;
 } subjects[] = {
-    {"loss", "training"},    {"top", "training"},    {"lr", "training"},  {"grad_", "training"},
-    {"clipped", "training"}, {"val_", "validation"}, {"p_", "paths"},     {"path_", "paths"},
-    {"updates_", "paths"},   {"dead", "paths"},      {"data_", "images"}, {"class_", "images"},
-    {"gv_", "variance"},     {"", "cost"},
+    {"loss", "training"},  {"supernet", "training"}, {"top", "training"},    {"lr", "training"},
+    {"grad_", "training"}, {"clipped", "training"},  {"val_", "validation"}, {"p_", "paths"},
+    {"path_", "paths"},    {"updates_", "paths"},    {"dead", "paths"},      {"data_", "images"},
+    {"class_", "images"},  {"gv_", "variance"},      {"", "cost"},
 };
 
 static const char *subject_of(const char *name)

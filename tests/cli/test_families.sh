@@ -48,8 +48,12 @@ expect_same "$work/few" "$work/few_killed"
 train_and_kill "$work/gm_killed" $gm --checkpoint-steps 1
 expect_rc 0
 expect_same "$work/gm" "$work/gm_killed"
-pada train $gm --threads 1 --out "$work/gm_one" --quiet
+pada train $gm --threads 1 --out "$work/gm_one"
 expect_rc 0
+check "$(grep -c '^supernet [1-7]/7  ' "$work/err")" -eq 7
+check "$(grep -c '^supernet [2-7]/7  slot [0-5]: ' "$work/err")" -eq 6
+check "$(grep -c '^epoch [246]/10  .*  probes  ' "$work/err")" -eq 3
+check "$(grep -c '^epoch .*  lr [0-9]' "$work/err")" -eq 7
 expect_same "$work/gm" "$work/gm_one"
 rc=75
 rounds=0
@@ -100,6 +104,30 @@ seconds=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "seconds") s = 
     END { printf "%.2f", t }' "$work/gm/metrics.csv")
 told=$(sed -n 's/.*"seconds": \([0-9.]*\).*/\1/p' "$work/out" | sed -n 2p)
 check "$(printf '%.2f' "$told")" = "$seconds"
+
+# ---- reports: probes are no epochs of training, and have no points in the curves
+page=$work/page.html
+pada report "$work/gm" "$work/few" --out "$page"
+if [ "$rc" -ne 69 ]; then # built with Chart.js
+    expect_rc 0
+    check "$(grep -c '<td>7, of [67] supernets</td>' "$page")" -ge 1
+    check "$(grep -o '"id":"lr".*' "$page" | grep -o '"points":[^}]*' | sed -n 1p | grep -o '\[[0-9]*,' | tr -d '\n')" = \
+        '[1,[3,[5,[7,[8,[9,[10,'
+    check "$(grep -o '"id":"lr".*' "$page" | grep -o '"points":[^}]*' | sed -n 1p | grep -c null)" -eq 0
+fi
+
+# ---- images that are held out, and weights that belong to blocks
+pada train $few --hold-out 0.5 --blocks 2 --out "$work/blocks" --quiet
+expect_rc 0
+check "$(row "$work/blocks" 6 | cut -d, -f1-5)" = 6,5,14,2,1000
+pada rank "$work/blocks" --list "$work/list" --limit 100
+expect_rc 0
+pada eval "$work/blocks" "$conv" --limit 100 --json
+loss=$(sed 's/.*"loss": \([0-9.]*\).*/\1/' "$work/out" | cut -c1-12)
+check "$(grep -F "$conv" "$work/blocks/ranking.csv" | cut -d, -f5 | cut -c1-12)" = "$loss"
+pada eval "$work/blocks" "$conv" --limit 100 --blocks 0
+expect_rc 65
+expect_err 'supernets/0004.safetensors'
 
 # ---- a run that is not over has no ranking
 pada train $few --out "$work/early" --quiet --max-seconds 0.0001
