@@ -221,11 +221,44 @@ static void test_all_cells(void **state)
     }
 }
 
+/* Taps contribute to gradients that kernels for reductions and the head make, probes read gradients: cells
+ * with taps, with probes of blocks, with both. */
+static void test_taps_and_probes(void **state)
+{
+    (void)state;
+    for (int c = 1; c < 4; c++) {
+        const bool taps = c & 1, probes = c & 2;
+        int n_taps = 0, n_probes = 0;
+        fixture f;
+        make_fixture(&f, (pada_space_config){.channels = 16, .cells = 1, .blocks = probes ? 3 : 0});
+        f.plans.graph->taps = taps;
+        for (int i = c; i < 15625; i += 29) {
+            const bool train = i % 4 != 0;
+            pada_path path = {{0}};
+            for (int e = 0, rest = i; e < 6; e++, rest /= 5) {
+                path.choice[e] = (uint8_t)(rest % 5);
+                path.choice[6 + e] = (uint8_t)(probes ? (i + e) % 3 : 0);
+            }
+            f.plans.graph->probes = probes && train ? 3 : 0;
+            const pada_program *q = plan_fixture_plan(&f.plans, &path, 3, train);
+            CHECK_OK(pada_cuda_match(&f.match, q, true));
+            check_match(q, &f.match);
+            for (int v = 0; v < q->n_nodes; v++) {
+                n_taps += q->nodes[v].op == PADA_OP_TAP && q->nodes[v].x != PADA_ZERO;
+                n_probes += q->nodes[v].op == PADA_OP_PROBE;
+            }
+        }
+        assert_true((n_taps > 0) == taps && (n_probes > 0) == probes);
+        free_fixture(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_paths),
         cmocka_unit_test(test_all_cells),
+        cmocka_unit_test(test_taps_and_probes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
