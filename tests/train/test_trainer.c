@@ -215,7 +215,9 @@ static const variant variants[] = {
     {"spos_depth", "spos_depth", NULL, "", 0, 0},
     {"close", "close", NULL, "--close-temperature 0.2", 0, N_BLOCKS},
     {"fewshot", "fewshot", &five_children, NULL, 0, 0},
+    {"fewshot-blocks", "fewshot", &five_children, NULL, 0, N_BLOCKS},
     {"gm", "gm", NULL, "--splits 2 --split-repeats 5 --warmup-epochs 1 --final-epochs 1", 0, 0},
+    {"gm-held-out", "gm", NULL, "--splits 1 --split-repeats 9 --final-epochs 1", 0.15, 0},
 };
 
 /* Borrowed until the next call. */
@@ -361,8 +363,8 @@ static void held_out_images_are_not_trained_on(void **state)
     assert_true(weights_after("held-b", "pada", &official) == before);
     memcpy(data.pixels[0][33], pixels, sizeof pixels);
     read_metrics(scratch_path("held-b"), metrics, sizeof metrics);
-    assert_non_null(strstr(metrics, "\n0,3,3,33,")); /* epoch, steps, passes, images */
-    memset(data.pixels[0][32], 77, sizeof pixels);   /* the last one that is not */
+    assert_non_null(strstr(metrics, "\n0,0,3,3,33,")); /* epoch, supernet, steps, passes, images */
+    memset(data.pixels[0][32], 77, sizeof pixels);     /* the last one that is not */
     assert_true(weights_after("held-c", "pada", &official) != before);
     tiny_data_init(&data);
     recipe.hold_out = 0.9;
