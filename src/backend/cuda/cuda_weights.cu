@@ -58,7 +58,7 @@ cudaError_t pada_cuda_pack_weights(cudaStream_t stream, const float *params,
     return cuda_launch(pack_kernel, grid, CUDA_BLOCK, 0, stream, params, *jobs, (char *)fragments);
 }
 
-enum { REDUCE_LANES = 8, REDUCE_PARTS = CUDA_BLOCK / REDUCE_LANES, REDUCE_GROUPS = 8 };
+enum { REDUCE_LANES = 16, REDUCE_PARTS = CUDA_BLOCK / REDUCE_LANES, REDUCE_GROUPS = 8 };
 
 static __device__ inline float4 add4(float4 a, float4 b)
 {
@@ -84,8 +84,8 @@ static __device__ inline void store_sum(const cuda_reduce_job &j, float *grads, 
     to[below + j.taps] += s.w;
 }
 
-/* Eight float4 of a convolution per block. The partial sums are divided among 32 threads each, whose sums are
- * added up by fours and then in order: always the same order. */
+/* Sixteen float4 of a convolution per block. The partial sums are divided among 16 threads each, whose sums are
+ * added up by twos and then in order: always the same order. */
 __global__ static void reduce_kernel(const __grid_constant__ cuda_reduce_jobs jobs, float *grads)
 {
     cuda_begin();
