@@ -26,7 +26,7 @@ LAYERS = [
     ["strategy"],
     ["train"],
     ["study"],
-    ["report"],
+    ["report", "api"],
     ["cli"],
 ]
 RANK = {folder: rank for rank, row in enumerate(LAYERS) for folder in row}

@@ -1,9 +1,12 @@
 /* status.h - how functions report failure: a status code and one line for people.
  *
  * A function that can fail returns pada_status. The place that detects the failure writes the
- * message with PADA_FAIL; everybody above passes the status up. Bugs are asserts, not statuses. */
+ * message with PADA_FAIL; everybody above passes the status up. Bugs are asserts, not statuses. The
+ * codes and pada_message are public: include/pada.h. */
 #ifndef PADA_BASE_STATUS_H
 #define PADA_BASE_STATUS_H
+
+#include "pada.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,25 +18,9 @@ extern "C" {
 #define PADA_PRINTF(fmt, args)
 #endif
 
-typedef enum pada_status {
-    PADA_OK = 0,
-    PADA_EINVAL,       /* wrong usage: a flag, option or argument (exit code 2) */
-    PADA_EDATA,        /* a file or data set holds something it must not (65) */
-    PADA_ENOENT,       /* an input is missing (66) */
-    PADA_EDEVICE,      /* a device, backend or optional library is not available (69) */
-    PADA_ESTOPPED,     /* stopped by a signal or time limit, checkpoint written (75) */
-    PADA_ENOMEM,       /* out of memory (1) */
-    PADA_EIO,          /* reading or writing failed (1) */
-    PADA_ENUMERIC,     /* NaN or infinity where a number was needed (1) */
-    PADA_EUNSUPPORTED, /* not implemented by this backend or build (1) */
-} pada_status;
-
 /* Writes the thread's message and returns `status`, which must not be PADA_OK.
  * Messages are one line, lower case, name the file and the value, and carry no newline. */
 pada_status pada_fail(pada_status status, const char *format, ...) PADA_PRINTF(2, 3);
-
-/* The message of this thread's last failure; "" before the first. Valid until the next failure. */
-const char *pada_message(void);
 
 /* The exit code a program should end with. */
 int pada_status_exit_code(pada_status status);

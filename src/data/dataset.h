@@ -19,9 +19,7 @@ extern "C" {
 #endif
 
 #define PADA_IMAGE_CHANNELS 3
-
-typedef enum pada_split { PADA_SPLIT_TRAIN, PADA_SPLIT_TEST } pada_split;
-#define PADA_N_SPLITS 2
+#define PADA_N_SPLITS       2 /* of pada_split */
 
 typedef struct pada_dataset pada_dataset;
 

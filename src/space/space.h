@@ -3,7 +3,7 @@
  * A space is one file (space_nb201.c, ...) and one line in spaces.def. It says what its slots and
  * choices are, which parameters exist (declare) and what the network of one path looks like
  * (build). Everything else - sampling, counting, training, ranking - is written once for all
- * spaces. */
+ * spaces. Paths (the choice of every slot) and the sizes of networks are public: include/pada.h. */
 #ifndef PADA_SPACE_SPACE_H
 #define PADA_SPACE_SPACE_H
 
@@ -22,32 +22,13 @@
 extern "C" {
 #endif
 
-#define PADA_MAX_SLOTS  64
 #define PADA_MAX_BLOCKS 5
-
-/* One sub-model: the choice of every slot. Where weights belong to blocks, the block of every slot
- * follows; it is no part of the sub-model but found by a gate (pada_path_block). */
-typedef struct pada_path {
-    uint8_t choice[PADA_MAX_SLOTS]; /* unused ones are 0 */
-} pada_path;
-
-/* Sizes of the network; zero means the space's default. */
-typedef struct pada_space_config {
-    int channels; /* of the first stage */
-    int cells;    /* per stage */
-    int classes;
-    int image_size; /* rows = columns */
-    /* Sets of weights that the slots of a cell share, 1 to PADA_MAX_BLOCKS; 0: every slot has its own */
-    int blocks;
-} pada_space_config;
 
 /* Cost of the stand-alone network of a path (affine batch norm, no convolution bias). */
 typedef struct pada_cost {
     int64_t macs;   /* convolutions and the linear layer with its bias; nothing else */
     int64_t params; /* batch norm and the linear bias included */
 } pada_cost;
-
-typedef struct pada_space pada_space;
 
 /* Something that can be said about a path without training: more of it should be better. */
 typedef struct pada_space_score {

@@ -2,7 +2,7 @@
  *
  * The images come in their own order, not augmented, in batches of one size; the last batch is what
  * is left. Batch norm takes its statistics from each batch, as in training: a result belongs to its
- * batch size. */
+ * batch size. What comes out is public: pada_evaluation of include/pada.h. */
 #ifndef PADA_STUDY_EVALUATE_H
 #define PADA_STUDY_EVALUATE_H
 
@@ -22,12 +22,6 @@ typedef struct pada_evaluator_desc {
     int limit;      /* the first so many images; 0: all */
     int batch_size; /* must be positive; a batch never has more than `limit` images */
 } pada_evaluator_desc;
-
-typedef struct pada_evaluation {
-    int n_images;
-    int top1, top5; /* images whose label has the highest, one of the five highest scores */
-    double loss;    /* mean over the images */
-} pada_evaluation;
 
 /* The room for one batch and the choice of images: made once, used for any number of paths. */
 typedef struct pada_evaluator pada_evaluator;
