@@ -58,7 +58,6 @@ pada_status pada_backend_find(const pada_backend **out, const char *name)
         if (strcmp(name, registry[i]->name) == 0) *out = registry[i];
     }
     if (*out) return PADA_OK;
-    const char *near = pada_nearest(name, names, pada_backend_count() + 1);
-    return PADA_FAIL(PADA_EDEVICE, "backend '%s' is not in this build%s%s%s", name,
-                     near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+    return pada_fail_unknown(PADA_EDEVICE, "this build has no backend", name, names,
+                             pada_backend_count() + 1);
 }

@@ -189,6 +189,22 @@ const char *pada_nearest(const char *text, const char *const *candidates, int n)
     return best;
 }
 
+pada_status pada_fail_unknown(pada_status status, const char *lead, const char *name,
+                              const char *const *names, int n)
+{
+    const char *near = pada_nearest(name, names, n);
+    pada_text all = {0};
+
+    if (near) return PADA_FAIL(status, "%s '%.100s'; did you mean '%s'?", lead, name, near);
+    for (int i = 0; i < n; i++)
+        pada_text_add(&all, "%s%s", i > 0 ? ", " : "", names[i]);
+    const pada_status st = all.status == PADA_OK ? PADA_FAIL(status, "%s '%.100s'; one of: %s",
+                                                             lead, name, pada_text_str(&all))
+                                                 : all.status;
+    pada_text_deinit(&all);
+    return st;
+}
+
 /* Room for n more bytes and the terminator. False once the text has failed. */
 static bool reserve(pada_text *text, size_t n)
 {

@@ -26,6 +26,11 @@ pada_status pada_parse_bool(const char *text, const char *what,
  * none is near enough to be a likely mistyping. */
 const char *pada_nearest(const char *text, const char *const *candidates, int n);
 
+/* Fails with "`lead` 'name'" and what would have been right: the nearest of the names, or all of
+ * them. `lead` is e.g. "unknown space". */
+pada_status pada_fail_unknown(pada_status status, const char *lead, const char *name,
+                              const char *const *names, int n);
+
 /* Decodes one UTF-8 sequence and returns its bytes; 0 for a wrong one: cut off, longer than needed, a
  * surrogate, too large. */
 int pada_utf8_decode(const char *text, uint32_t *code);

@@ -38,7 +38,5 @@ pada_status pada_command_find(const pada_command **out, const char *name)
             return PADA_OK;
         }
     }
-    const char *near = pada_nearest(name, names, N_COMMANDS);
-    if (near) return PADA_FAIL(PADA_EINVAL, "unknown command '%s'; did you mean '%s'?", name, near);
-    return PADA_FAIL(PADA_EINVAL, "unknown command '%s'; `pada help` lists them", name);
+    return pada_fail_unknown(PADA_EINVAL, "unknown command", name, names, N_COMMANDS);
 }

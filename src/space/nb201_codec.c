@@ -13,7 +13,7 @@
 static pada_status find_op(const char *const *names, const char *name, size_t n, const char *where,
                            uint8_t *op)
 {
-    char token[48];
+    char token[48], lead[96];
 
     for (int i = 0; i < PADA_NB201_OPS; i++) {
         if (strlen(names[i]) == n && memcmp(names[i], name, n) == 0) {
@@ -22,12 +22,8 @@ static pada_status find_op(const char *const *names, const char *name, size_t n,
         }
     }
     snprintf(token, sizeof token, "%.*s", n < sizeof token ? (int)n : (int)sizeof token, name);
-    const char *near = pada_nearest(token, names, PADA_NB201_OPS);
-    if (near)
-        return PADA_FAIL(PADA_EINVAL,
-                         "nb201 architecture, %s: unknown operator '%s'; did you mean '%s'?", where,
-                         token, near);
-    return PADA_FAIL(PADA_EINVAL, "nb201 architecture, %s: unknown operator '%s'", where, token);
+    (void)snprintf(lead, sizeof lead, "nb201 architecture, %s: unknown operator", where);
+    return pada_fail_unknown(PADA_EINVAL, lead, token, names, PADA_NB201_OPS);
 }
 
 /* ---- scanning: nb201, list, naslib, tuples ---- */
@@ -305,10 +301,7 @@ static pada_status find_dialect(const char *name, int *out)
             return PADA_OK;
         }
     }
-    const char *near = pada_nearest(name, pada_nb201_dialects, N_DIALECTS);
-    if (near) return PADA_FAIL(PADA_EINVAL, "unknown dialect '%s'; did you mean '%s'?", name, near);
-    return PADA_FAIL(PADA_EINVAL,
-                     "unknown dialect '%s'; nb201 has nb201, list, naslib, nni and tuples", name);
+    return pada_fail_unknown(PADA_EINVAL, "unknown dialect", name, pada_nb201_dialects, N_DIALECTS);
 }
 
 /* The dialect a text starts like. */

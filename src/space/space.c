@@ -38,9 +38,7 @@ pada_status pada_space_find(const pada_space_ops **out, const char *name)
             return PADA_OK;
         }
     }
-    const char *near = pada_nearest(name, names, N_SPACES);
-    if (near) return PADA_FAIL(PADA_EINVAL, "unknown space '%s'; did you mean '%s'?", name, near);
-    return PADA_FAIL(PADA_EINVAL, "unknown space '%s'; `pada info` lists them", name);
+    return pada_fail_unknown(PADA_EINVAL, "unknown space", name, names, N_SPACES);
 }
 
 /* Takes the default for zero and checks the range. */

@@ -38,9 +38,7 @@ pada_status pada_strategy_find(const pada_strategy_ops **out, const char *name)
             return PADA_OK;
         }
     }
-    const char *near = pada_nearest(name, names, N_STRATEGIES);
-    if (near) return PADA_FAIL(PADA_EINVAL, "unknown method '%s'; did you mean '%s'?", name, near);
-    return PADA_FAIL(PADA_EINVAL, "unknown method '%s'; `pada info` lists them", name);
+    return pada_fail_unknown(PADA_EINVAL, "unknown method", name, names, N_STRATEGIES);
 }
 
 pada_status pada_strategy_add_path(pada_engine *e, const pada_path *path, const pada_draws *draws,

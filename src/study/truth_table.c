@@ -239,10 +239,7 @@ pada_status pada_truth_column(const pada_truth *t, const char *name, const doubl
             return PADA_OK;
         }
     }
-    const char *near = pada_nearest(name, names, t->n_columns);
-    if (near)
-        return PADA_FAIL(PADA_EINVAL, "unknown truth column '%s'; did you mean '%s'?", name, near);
-    return PADA_FAIL(PADA_EINVAL, "unknown truth column '%s'; the first is '%s'", name, names[0]);
+    return pada_fail_unknown(PADA_EINVAL, "unknown truth column", name, names, t->n_columns);
 }
 
 void pada_truth_column_of(const char *data_name, char out[PADA_TRUTH_NAME])

@@ -286,6 +286,27 @@ static void text_failure_sticks(void **state)
     assert_int_equal(text.status, PADA_OK);
 }
 
+/* What is near is offered alone; otherwise there is the whole list. */
+static void unknown_names_are_answered(void **state)
+{
+    static const char *const names[] = {"spos", "pada"};
+    char long_name[300];
+
+    (void)state;
+    assert_int_equal(pada_fail_unknown(PADA_EINVAL, "unknown method", "padda", names, 2),
+                     PADA_EINVAL);
+    assert_string_equal(pada_message(), "unknown method 'padda'; did you mean 'pada'?");
+    assert_int_equal(pada_fail_unknown(PADA_EDEVICE, "x: unknown method", "darts", names, 2),
+                     PADA_EDEVICE);
+    assert_string_equal(pada_message(), "x: unknown method 'darts'; one of: spos, pada");
+    memset(long_name, 'a', sizeof long_name);
+    long_name[sizeof long_name - 1] = '\0';
+    assert_int_equal(pada_fail_unknown(PADA_EINVAL, "unknown method", long_name, names, 2),
+                     PADA_EINVAL);
+    assert_true(strlen(pada_message()) < 200);
+    assert_non_null(strstr(pada_message(), "one of: spos, pada"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +319,7 @@ int main(void)
         cmocka_unit_test(double_messages_name_the_value),
         cmocka_unit_test(bool_takes_the_usual_words),
         cmocka_unit_test(nearest_finds_mistypings),
+        cmocka_unit_test(unknown_names_are_answered),
         cmocka_unit_test(nearest_prefers_the_closest_and_the_first),
         cmocka_unit_test(nearest_bears_very_long_names),
         cmocka_unit_test(text_grows),

@@ -182,7 +182,7 @@ static const struct {
     {"tuples", "[(('none', 1),)]", "expected '0', found '1'"},
     {"tuples", "[(('nine', 0),)]", "character 5: unknown operator 'nine'; did you mean 'none'?"},
     {"lisst", "[4,2,1,2,1,1]", "unknown dialect 'lisst'; did you mean 'list'?"},
-    {"qqqqqqqq", "[4,2,1,2,1,1]", "unknown dialect 'qqqqqqqq'; nb201 has"},
+    {"qqqqqqqq", "[4,2,1,2,1,1]", "unknown dialect 'qqqqqqqq'; one of: nb201, list"},
 };
 
 static void test_refusals_name_the_token_and_the_place(void **state)
