@@ -335,15 +335,38 @@ bool pada_options_given(const pada_options *options, const char *name)
     return e->from != FROM_DEFAULT;
 }
 
-/* Appends "--name META" and returns its length. */
-static size_t add_usage(pada_text *out, const entry *e)
+int pada_options_count(const pada_options *options)
+{
+    return options->n_entries;
+}
+
+const pada_opt *pada_options_get(const pada_options *options, int i)
+{
+    PADA_ASSERT(i >= 0 && i < options->n_entries);
+    return options->entries[i].opt;
+}
+
+const char *pada_options_default(const pada_options *options, int i)
+{
+    PADA_ASSERT(i >= 0 && i < options->n_entries);
+    return options->entries[i].default_value;
+}
+
+int pada_options_find(const pada_options *options, const char *name)
+{
+    const entry *e = find(options, name, strlen(name));
+
+    return e ? (int)(e - options->entries) : -1;
+}
+
+void pada_options_usage(const pada_options *options, int i, pada_text *out)
 {
     static const char *const metas[] = {
         [PADA_OPT_INT] = "N",       [PADA_OPT_U64] = "N", [PADA_OPT_DOUBLE] = "X",
         [PADA_OPT_STRING] = "TEXT", [PADA_OPT_BOOL] = "", [PADA_OPT_CHOICE] = "",
     };
+    const entry *e = &options->entries[i];
     const pada_opt *opt = e->opt;
-    const size_t before = out->length;
     const char *meta = opt->meta                      ? opt->meta
                        : opt->type == PADA_OPT_CHOICE ? opt->choices
                                                       : metas[opt->type];
@@ -356,6 +379,14 @@ static size_t add_usage(pada_text *out, const entry *e)
     } else {
         pada_text_add(out, "--%s %s", opt->name, meta);
     }
+}
+
+/* The same, and how long it is. */
+static size_t add_usage(const pada_options *options, int i, pada_text *out)
+{
+    const size_t before = out->length;
+
+    pada_options_usage(options, i, out);
     return out->length - before;
 }
 
@@ -366,7 +397,7 @@ void pada_options_help(const pada_options *options, pada_text *out)
     size_t column = 0;
 
     for (int i = 0; i < options->n_entries; i++) {
-        const size_t n = add_usage(&scratch, &options->entries[i]);
+        const size_t n = add_usage(options, i, &scratch);
         if (options->entries[i].opt->help && n <= MAX_COLUMN && n > column) column = n;
     }
     if (scratch.status != PADA_OK && out->status == PADA_OK) out->status = scratch.status;
@@ -377,7 +408,7 @@ void pada_options_help(const pada_options *options, pada_text *out)
         const pada_opt *opt = e->opt;
         if (!opt->help) continue;
         pada_text_add(out, "  ");
-        size_t n = add_usage(out, e);
+        size_t n = add_usage(options, i, out);
         if (n > column) {
             pada_text_add(out, "\n  ");
             n = 0;

@@ -40,9 +40,14 @@ typedef struct pada_opt {
     const char *default_value; /* as a user would type it; NULL: zero / not given */
     double min, max;           /* INT and DOUBLE: allowed range; both 0: no limit */
     const char *choices;       /* CHOICE: "a|b|c" */
-    const char *meta;          /* what stands for the value in help, e.g. "DIR" */
-    const char *help;          /* one line */
-    bool session; /* no part of a run: left out of the dump, free to differ when it goes on */
+    /* What stands for the value in help: alternatives separated by '|', where small letters are meant
+     * literally, e.g. "DIR|builtin", "FILE.csv", "N". */
+    const char *meta;
+    const char *help; /* one line */
+    bool session;     /* no part of a run: left out of the dump, free to differ when it goes on */
+    /* STRING: the i-th of the names that it takes, NULL after the last, for manuals and completion;
+     * NULL: there is no list. */
+    const char *(*names)(int i);
 } pada_opt;
 
 /* A set of tables bound to structs, and the words that are not flags. */
@@ -80,6 +85,16 @@ int pada_options_n_words(const pada_options *options);
 const char *pada_options_word(const pada_options *options, int i);
 /* Whether a value came from a flag or a file rather than from the default. */
 bool pada_options_given(const pada_options *options, const char *name);
+
+/* The bound options in table order. The default is that of pada_options_set_default, or of the
+ * table; NULL: none. */
+int pada_options_count(const pada_options *options);
+const pada_opt *pada_options_get(const pada_options *options, int i);
+const char *pada_options_default(const pada_options *options, int i);
+/* The index of the option of that name, written with '-' or '_'; -1: there is none. */
+int pada_options_find(const pada_options *options, const char *name);
+/* Appends "--name META", or "--[no-]name" for a boolean that is on. */
+void pada_options_usage(const pada_options *options, int i, pada_text *out);
 
 /* Appends "  --name META   help (default)" lines, one option each, in table order. Options without
  * help are hidden. */

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/names.h"
 #include "cli/print.h"
 #include "cli/space_args.h"
 #include "report/draw.h"
 #include "study/truth_table.h"
 
-/* Output forms beside the dialects of the space. The index is also an input form. */
 #define CANONICAL "canonical"
 #define ISO       "iso"
 #define INDEX     "index"
@@ -24,17 +24,49 @@ typedef struct arch {
     pada_truth *truth; /* NULL without --truth */
 } arch;
 
+/* Forms beside the dialects of the space. */
+static const char *const from_forms[] = {INDEX};
+static const char *const to_forms[] = {CANONICAL, ISO, INDEX, "svg", "dot", "text"};
+
+enum {
+    N_FROM_FORMS = sizeof from_forms / sizeof *from_forms,
+    N_TO_FORMS = sizeof to_forms / sizeof *to_forms
+};
+
+/* The dialects, and further names after them. */
+static const char *name_of_form(int i, const char *const *more, int n_more)
+{
+    int n_dialects = 0;
+
+    if (pada_name_of_dialect(i)) return pada_name_of_dialect(i);
+    while (pada_name_of_dialect(n_dialects))
+        n_dialects++;
+    return i - n_dialects < n_more ? more[i - n_dialects] : NULL;
+}
+
+static const char *name_of_from(int i)
+{
+    return name_of_form(i, from_forms, N_FROM_FORMS);
+}
+
+static const char *name_of_to(int i)
+{
+    return name_of_form(i, to_forms, N_TO_FORMS);
+}
+
 static const pada_opt options_table[] = {
     {.name = "from",
      .type = PADA_OPT_STRING,
      .offset = offsetof(arch, from),
      .meta = "DIALECT",
+     .names = name_of_from,
      .help =
          "dialect of the input: nb201, list, naslib, nni, tuples, index (default: by its look)"},
     {.name = "to",
      .type = PADA_OPT_STRING,
      .offset = offsetof(arch, to),
      .meta = "DIALECT",
+     .names = name_of_to,
      .help =
          "a dialect; canonical (without dead edges); iso (isomorphism key); index; svg, dot, text "
          "(drawings)"},
@@ -79,12 +111,9 @@ static pada_status check_form(const arch *a, const char *flag, const char *form,
     for (int i = 0; i < n; i++)
         if (strcmp(form, names[i]) == 0) return PADA_OK;
 
-    const char *near = pada_nearest(form, names, n);
-    if (near)
-        return PADA_FAIL(PADA_EINVAL, "%s: unknown dialect '%s'; did you mean '%s'?", flag, form,
-                         near);
-    return PADA_FAIL(PADA_EINVAL, "%s: unknown dialect '%s'; `pada help arch` lists them", flag,
-                     form);
+    char lead[40];
+    (void)snprintf(lead, sizeof lead, "%s: unknown dialect", flag);
+    return pada_fail_unknown(PADA_EINVAL, lead, form, names, n);
 }
 
 static bool is_index(const arch *a, const char *word)
@@ -192,8 +221,6 @@ static pada_status check_drawing(const arch *a, int n_words)
 
 static pada_status run(void *self, const pada_options *options)
 {
-    static const char *const to_forms[] = {CANONICAL, ISO, INDEX, "svg", "dot", "text"};
-    static const char *const from_forms[] = {INDEX};
     const int n = pada_options_n_words(options);
     arch *a = self;
     pada_text out = {0};
@@ -202,8 +229,8 @@ static pada_status run(void *self, const pada_options *options)
 
     if (n == 0) return PADA_FAIL(PADA_EINVAL, "no architecture given; see `pada help arch`");
     PADA_TRY(pada_space_from_args(&a->space, &a->space_args));
-    PADA_TRY(check_form(a, "--from", a->from, from_forms, 1));
-    PADA_TRY(check_form(a, "--to", a->to, to_forms, (int)(sizeof to_forms / sizeof *to_forms)));
+    PADA_TRY(check_form(a, "--from", a->from, from_forms, N_FROM_FORMS));
+    PADA_TRY(check_form(a, "--to", a->to, to_forms, N_TO_FORMS));
     a->draw = a->to ? pada_draw_find(a->to) : NULL;
     PADA_TRY(check_drawing(a, n));
     if (a->truth_file) PADA_TRY(pada_truth_open(&a->truth, &a->space, a->truth_file));

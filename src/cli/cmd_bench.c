@@ -333,13 +333,16 @@ static pada_status measure(bench *b, const char *what)
 static pada_status run(void *self, const pada_options *options)
 {
     static const char *const kinds[] = {"step", "eval", "kernels"};
-    const char *what = pada_options_n_words(options) == 1 ? pada_options_word(options, 0) : "";
+    enum { N_KINDS = sizeof kinds / sizeof *kinds };
     bench *b = self;
     bool known = false;
 
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (pada_options_n_words(options) != 1)
+        return PADA_FAIL(PADA_EINVAL, "bench takes one word: step, eval or kernels");
+    const char *what = pada_options_word(options, 0);
+    for (int i = 0; i < N_KINDS; i++)
         known = known || strcmp(what, kinds[i]) == 0;
-    if (!known) return PADA_FAIL(PADA_EINVAL, "bench takes one word: step, eval or kernels");
+    if (!known) return pada_fail_unknown(PADA_EINVAL, "bench: unknown word", what, kinds, N_KINDS);
     const pada_status st = measure(b, what);
     pada_engine_destroy(b->engine);
     if (b->device) b->backend->close(b->device);
@@ -354,6 +357,7 @@ const pada_command pada_command_bench = {
     .name = "bench",
     .summary = "speed of this machine: training steps, evaluations, single kernels",
     .usage = "pada bench step|eval|kernels [options]",
+    .words = "step|eval|kernels",
     .examples =
         "pada bench step --batch 64\npada bench eval --paths bench/paths30.txt --json\npada bench kernels --threads 1",
     .state_bytes = sizeof(bench),

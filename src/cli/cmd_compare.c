@@ -327,6 +327,7 @@ const pada_command pada_command_compare = {
     .name = "compare",
     .summary = "compare how well several runs rank networks, with intervals",
     .usage = "pada compare RUN|FILE.csv RUN|FILE.csv... --truth FILE.csv [options]",
+    .words = "RUN|FILE.csv",
     .examples = "pada compare runs/spos runs/pada --truth truth.csv\n"
                 "pada compare a.csv b.csv --truth truth.csv --truth-column cifar10 --json",
     .state_bytes = sizeof(compare),

@@ -287,12 +287,15 @@ static pada_status inspect(data *d, const char *what, pada_text *out)
 
 static pada_status run(void *self, const pada_options *options)
 {
-    const char *what = pada_options_n_words(options) == 2 ? pada_options_word(options, 0) : "";
+    static const char *const kinds[] = {"info", "verify"};
     data *d = self;
     pada_text out = {0};
 
-    if (strcmp(what, "info") != 0 && strcmp(what, "verify") != 0)
+    if (pada_options_n_words(options) != 2)
         return PADA_FAIL(PADA_EINVAL, "data takes two words: info or verify, and a data set");
+    const char *what = pada_options_word(options, 0);
+    if (strcmp(what, kinds[0]) != 0 && strcmp(what, kinds[1]) != 0)
+        return pada_fail_unknown(PADA_EINVAL, "data: unknown word", what, kinds, 2);
     d->where = pada_options_word(options, 1);
     const pada_status st = inspect(d, what, &out);
     fputs(pada_text_str(&out), stdout); /* what is wrong too: `verify` found it */
@@ -306,6 +309,7 @@ const pada_command pada_command_data = {
     .name = "data",
     .summary = "what a data set holds, and whether something is wrong with it",
     .usage = "pada data info|verify DIR|builtin [options]",
+    .words = "info|verify DIR|builtin",
     .examples = "pada data info builtin\n"
                 "pada data verify cifar-10-batches-bin\n"
                 "pada data verify photos --image-size 64 --json",

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/command.h"
+#include "cli/names.h"
 #include "cli/print.h"
 #include "cli/run_args.h"
 #include "tensor/npy.h"
@@ -38,6 +39,7 @@ static const pada_opt options_table[] = {
      .type = PADA_OPT_STRING,
      .offset = offsetof(eval, dialect),
      .meta = "DIALECT",
+     .names = pada_name_of_dialect,
      .help = "how architectures are written (default: by their look)"},
     {.name = "logits",
      .type = PADA_OPT_STRING,
@@ -192,6 +194,7 @@ const pada_command pada_command_eval = {
     .name = "eval",
     .summary = "evaluate architectures with the weights of a supernet",
     .usage = "pada eval [RUN] STRING... [--weights FILE.safetensors] [options]",
+    .words = "RUN",
     .examples =
         "pada eval runs/a --arch-dialect list 3,3,3,3,3,3\n"
         "pada eval --arch-dialect list 3,3,3,3,3,3 --weights w.safetensors --data cifar-10-batches-bin\n"

@@ -7,6 +7,7 @@
 
 #include "backend/backend.h"
 #include "cli/command.h"
+#include "cli/exit_codes.h"
 #include "cli/print.h"
 #include "data/dataset.h"
 #include "space/space.h"
@@ -30,20 +31,6 @@ static const pada_opt options_table[] = {
      .offset = offsetof(info, json),
      .help = "one JSON object: version, build, backends, spaces, data_sets, exit_codes"},
     {.name = NULL},
-};
-
-/* One status stands for all that end with its exit code. */
-static const struct {
-    pada_status status;
-    const char *meaning;
-} exit_codes[] = {
-    {PADA_OK, "done"},
-    {PADA_EIO, "failed"},
-    {PADA_EINVAL, "wrong usage"},
-    {PADA_EDATA, "bad data"},
-    {PADA_ENOENT, "missing input"},
-    {PADA_EDEVICE, "device not available"},
-    {PADA_ESTOPPED, "stopped with a checkpoint written; the same command goes on"},
 };
 
 static pada_status bind(void *self, pada_options *options)
@@ -139,16 +126,16 @@ static json_t *collect_exit_codes(void)
 {
     json_t *array = json_array();
 
-    for (size_t i = 0; i < sizeof exit_codes / sizeof exit_codes[0]; i++)
-        array =
-            with(array, json_pack("{s:i, s:s}", "code", pada_status_exit_code(exit_codes[i].status),
-                                  "meaning", exit_codes[i].meaning));
+    for (size_t i = 0; i < PADA_N_EXIT_CODES; i++)
+        array = with(array, json_pack("{s:i, s:s}", "code",
+                                      pada_status_exit_code(pada_exit_codes[i].status), "meaning",
+                                      pada_exit_codes[i].meaning));
     return array;
 }
 
 static json_t *collect(void)
 {
-    return json_pack("{s:s, s:{s:s, s:s}, s:o, s:o, s:o, s:o, s:o}", "version", PADA_VERSION,
+    return json_pack("{s:s, s:{s:s, s:s}, s:o, s:o, s:o, s:o, s:o}", "version", pada_version(),
                      "build", "type", PADA_BUILD_TYPE, "compiler", COMPILER, "backends",
                      collect_backends(), "spaces", collect_spaces(), "methods", collect_methods(),
                      "data_sets", collect_data_sets(), "exit_codes", collect_exit_codes());
@@ -259,6 +246,7 @@ const pada_command pada_command_info = {
     .name = "info",
     .summary = "what this build can do on this machine: backends, spaces, data sets",
     .usage = "pada info [--json]",
+    .examples = "pada info\npada info --json",
     .state_bytes = sizeof(info),
     .bind = bind,
     .run = run,

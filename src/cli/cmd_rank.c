@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/command.h"
+#include "cli/names.h"
 #include "cli/print.h"
 #include "cli/print_metrics.h"
 #include "cli/progress.h"
@@ -68,6 +69,7 @@ static const pada_opt options_table[] = {
      .type = PADA_OPT_STRING,
      .offset = offsetof(rank, dialect),
      .meta = "DIALECT",
+     .names = pada_name_of_dialect,
      .help = "how that file writes them (default: by their look)"},
     {.name = "out",
      .type = PADA_OPT_STRING,
@@ -409,6 +411,7 @@ const pada_command pada_command_rank = {
     .name = "rank",
     .summary = "rank networks with the weights of a supernet, and compare with the truth",
     .usage = "pada rank RUN | --weights FILE.safetensors | --predictions FILE.csv [options]",
+    .words = "RUN",
     .examples =
         "pada rank runs/a --truth truth.csv\n"
         "pada rank --weights w.safetensors --data cifar-10-batches-bin --networks 500\n"

@@ -102,7 +102,7 @@ static pada_status write_page(const report *r, const char *path)
                                              .replicates = (int)r->truth_args.bootstrap,
                                              .seed = r->seed,
                                              .n_threads = (int)r->threads,
-                                             .version = PADA_VERSION},
+                                             .version = pada_version()},
                          &page);
 
     if (st == PADA_OK) st = pada_file_replace(path, page.data, page.length);
@@ -139,6 +139,7 @@ const pada_command pada_command_report = {
     .name = "report",
     .summary = "one HTML page about runs: curves, sampling, ranking, the best cells",
     .usage = "pada report RUN... [--truth FILE.csv] [--out FILE.html] [options]",
+    .words = "RUN",
     .examples = "pada report runs/a --truth truth.csv\n"
                 "pada report runs/spos runs/pada --truth builtin --out both.html",
     .state_bytes = sizeof(report),

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "cli/command.h"
+#include "cli/names.h"
 #include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/run_env.h"
@@ -40,6 +41,7 @@ static const pada_opt options_table[] = {
      .offset = offsetof(train, method),
      .default_value = "pada",
      .meta = "NAME",
+     .names = pada_name_of_method,
      .help = "how to train; `pada info` lists the methods"},
     {.name = "data",
      .type = PADA_OPT_STRING,
@@ -291,6 +293,7 @@ const pada_command pada_command_train = {
     .name = "train",
     .summary = "train a supernet, in a run folder that can be continued",
     .usage = "pada train --out RUN [--method NAME] [--data DIR] [options]",
+    .varies_with = "method",
     .examples =
         "pada train --data cifar-10-batches-bin --out runs/pada\n"
         "pada train --method spos --data my/images --image-size 32 --epochs 50 --out runs/b\n"

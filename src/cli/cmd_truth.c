@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "cli/command.h"
+#include "cli/names.h"
 #include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/run_env.h"
@@ -65,6 +66,7 @@ static const pada_opt options_table[] = {
      .type = PADA_OPT_STRING,
      .offset = offsetof(truth, dialect),
      .meta = "DIALECT",
+     .names = pada_name_of_dialect,
      .help = "how that file writes them (default: by their look)",
      .session = true},
     {.name = "seeds",

@@ -7,9 +7,15 @@
 
 typedef struct pada_command {
     const char *name;
-    const char *summary;  /* one line */
-    const char *usage;    /* e.g. "pada arch STRING [options]" */
-    const char *examples; /* one call per line, or NULL */
+    const char *summary; /* one line */
+    const char *usage;   /* e.g. "pada arch STRING [options]" */
+    /* What stands for the words that are no flags, as in the meta of an option, with blanks between
+     * words, e.g. "info|verify DIR|builtin"; the last one may be repeated. NULL: there are none, or
+     * texts of the user. */
+    const char *words;
+    const char *examples; /* one call per line */
+    /* The option, with a list of names, that decides which others there are; NULL: none does. */
+    const char *varies_with;
     /* Looks at the words before any option is bound, for commands whose options depend on them; NULL:
      * need not. */
     pada_status (*prepare)(void *self, int argc, const char *const *argv);

@@ -1,12 +1,15 @@
 /* engine_args.c - the options that choose what a network runs on. */
 #include "cli/engine_args.h"
 
+#include "cli/names.h"
+
 const pada_opt pada_engine_options[] = {
     {.name = "backend",
      .type = PADA_OPT_STRING,
      .offset = offsetof(pada_engine_args, backend),
      .default_value = "auto",
      .meta = "NAME",
+     .names = pada_name_of_backend,
      .help = "what computes; `pada info` lists the backends"},
     {.name = "threads",
      .type = PADA_OPT_INT,

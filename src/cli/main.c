@@ -1,122 +1,35 @@
 /* main.c - the program: from a command line to a command, from its status to an exit code. */
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "base/option.h"
-#include "cli/command.h"
+#include "cli/call.h"
+#include "cli/help.h"
 
-/* Options of every command. */
-typedef struct common {
-    const char *config;
-    bool help;
-} common;
-
-static const pada_opt common_options[] = {
-    {.name = "config",
-     .type = PADA_OPT_STRING,
-     .offset = offsetof(common, config),
-     .meta = "FILE.yaml",
-     .help = "take options from a file; flags override it",
-     .session = true},
-    {.name = "help",
-     .type = PADA_OPT_BOOL,
-     .offset = offsetof(common, help),
-     .help = "show this text",
-     .session = true},
-    {.name = NULL},
-};
-
-static pada_status print_overview(void)
+static pada_status run_call(pada_call *call, int argc, const char *const *argv)
 {
-    int width = 0;
-
-    for (int i = 0; i < pada_command_count(); i++) {
-        const int n = (int)strlen(pada_command_get(i)->name);
-        if (n > width) width = n;
-    }
-    puts(
-        "pada - one-shot neural architecture search\n\nusage: pada COMMAND [options]\n\ncommands:");
-    for (int i = 0; i < pada_command_count(); i++) {
-        const pada_command *command = pada_command_get(i);
-        printf("  %-*s  %s\n", width, command->name, command->summary);
-    }
-    puts("\n`pada help COMMAND` describes a command, `pada --version` says which pada this is.");
-    return PADA_OK;
-}
-
-/* Indents the calls, one per line. */
-static void print_examples(const char *lines)
-{
-    puts("\nexamples:");
-    while (*lines) {
-        const int n = (int)strcspn(lines, "\n");
-        printf("  %.*s\n", n, lines);
-        lines += lines[n] ? n + 1 : n;
-    }
-}
-
-static pada_status print_help(const pada_command *command, const pada_options *options)
-{
-    pada_text text = {0};
-
-    pada_options_help(options, &text);
-    const pada_status st = text.status;
-    if (st == PADA_OK) {
-        printf("usage: %s\n\n%s\n\noptions:\n%s", command->usage, command->summary,
-               pada_text_str(&text));
-        if (command->examples) print_examples(command->examples);
-    }
-    pada_text_deinit(&text);
-    return st;
-}
-
-/* Runs a command with the words after its name; `help` only describes it. */
-static pada_status run_command(const pada_command *command, int argc, const char *const *argv,
-                               bool help)
-{
-    common shared = {0};
-    pada_options *options = NULL;
-    void *self = NULL;
-    pada_status st;
-
-    PADA_TRY(pada_calloc(&self, 1, command->state_bytes));
-    if ((st = pada_options_create(&options)) != PADA_OK) goto out;
-    if (command->prepare && (st = command->prepare(self, argc, argv)) != PADA_OK) goto out;
-    if ((st = command->bind(self, options)) != PADA_OK) goto out;
-    if ((st = pada_options_bind(options, common_options, &shared)) != PADA_OK) goto out;
-    if ((st = pada_options_parse(options, argc, argv)) != PADA_OK) goto out;
-    if (help || shared.help) {
-        st = print_help(command, options);
-        goto out;
-    }
-    if (shared.config && (st = pada_options_load(options, shared.config)) != PADA_OK) goto out;
-    st = command->run(self, options);
-out:
-    pada_options_destroy(options); /* before the structs it points into */
-    if (command->deinit) command->deinit(self);
-    pada_free(self);
-    return st;
+    PADA_TRY(pada_options_parse(call->options, argc, argv));
+    if (call->help) return pada_help_print(call);
+    if (call->config) PADA_TRY(pada_options_load(call->options, call->config));
+    return call->command->run(call->self, call->options);
 }
 
 static pada_status run(int argc, const char *const *argv)
 {
     const char *name = argc > 1 ? argv[1] : "help";
     const pada_command *command;
+    pada_call call;
 
     if (strcmp(name, "--version") == 0) {
-        puts("pada " PADA_VERSION);
+        printf("pada %s\n", pada_version());
         return PADA_OK;
     }
-    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0) {
-        if (argc < 3) return print_overview();
-        PADA_TRY(pada_command_find(&command, argv[2]));
-        return run_command(command, 0, NULL, true);
-    }
-    PADA_TRY(pada_command_find(&command, name));
-    return run_command(command, argc - 2, argv + 2, false);
+    PADA_TRY(pada_command_find(&command, strcmp(name, "--help") == 0 ? "help" : name));
+    const int n_words = argc > 2 ? argc - 2 : 0;
+    PADA_TRY(pada_call_open(&call, command, n_words, argv + 2));
+    const pada_status st = run_call(&call, n_words, argv + 2);
+    pada_call_close(&call);
+    return st;
 }
 
 int main(int argc, char **argv)

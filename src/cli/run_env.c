@@ -22,7 +22,7 @@ pada_status pada_run_env(const pada_engine *e, const pada_dataset *data, pada_te
     json_t *object = json_object();
 
     uname(&machine);
-    pada_json_set(out, object, "pada", json_string(PADA_VERSION));
+    pada_json_set(out, object, "pada", json_string(pada_version()));
     pada_json_set(out, object, "commit", json_string(PADA_COMMIT));
     pada_json_set(out, object, "build", json_string(PADA_BUILD_TYPE));
     pada_json_set(out, object, "compiler", json_string(__VERSION__));

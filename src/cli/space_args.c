@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "cli/names.h"
+
 /* Ranges only keep the values inside an int; pada_space_init has the real ones. */
 #define SIZE_OPTION(option_name, field, text)                                                  \
     {                                                                                          \
@@ -16,6 +18,7 @@ const pada_opt pada_space_options[] = {
      .offset = offsetof(pada_space_args, space),
      .default_value = "nb201",
      .meta = "NAME",
+     .names = pada_name_of_space,
      .help = "search space"},
     SIZE_OPTION("channels", channels, "channels of the first stage (default: the space's own)"),
     SIZE_OPTION("cells", cells, "searched cells per stage (default: the space's own)"),

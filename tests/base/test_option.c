@@ -16,22 +16,25 @@ typedef struct settings {
 
 static const pada_opt table[] = {
     {"batch-size", PADA_OPT_INT, offsetof(settings, batch_size), "256", 1, 1e6, NULL, "N",
-     "images per step", false},
-    {"depth", PADA_OPT_INT, offsetof(settings, depth), NULL, 1, 9, NULL, NULL, "layers", false},
+     "images per step", false, NULL},
+    {"depth", PADA_OPT_INT, offsetof(settings, depth), NULL, 1, 9, NULL, NULL, "layers", false,
+     NULL},
     {"seed", PADA_OPT_U64, offsetof(settings, seed), "0", 0, 0, NULL, NULL, "of all random numbers",
-     false},
+     false, NULL},
     {"lr", PADA_OPT_DOUBLE, offsetof(settings, lr), "0.025", 0, 1, NULL, NULL, "learning rate",
-     false},
+     false, NULL},
     {"decay", PADA_OPT_DOUBLE, offsetof(settings, decay), NULL, 0, 0, NULL, NULL, "weight decay",
-     false},
+     false, NULL},
     {"amp", PADA_OPT_BOOL, offsetof(settings, amp), "true", 0, 0, NULL, NULL, "mixed precision",
-     false},
+     false, NULL},
     {"verbose", PADA_OPT_BOOL, offsetof(settings, verbose), NULL, 0, 0, NULL, NULL, "say more",
-     false},
-    {"out", PADA_OPT_STRING, offsetof(settings, out), NULL, 0, 0, NULL, "DIR", "run folder", false},
-    {"note", PADA_OPT_STRING, offsetof(settings, note), "none", 0, 0, NULL, NULL, NULL, false},
+     false, NULL},
+    {"out", PADA_OPT_STRING, offsetof(settings, out), NULL, 0, 0, NULL, "DIR", "run folder", false,
+     NULL},
+    {"note", PADA_OPT_STRING, offsetof(settings, note), "none", 0, 0, NULL, NULL, NULL, false,
+     NULL},
     {"method", PADA_OPT_CHOICE, offsetof(settings, method), "pada", 0, 0, "spos|pada", NULL,
-     "strategy", false},
+     "strategy", false, NULL},
     {0},
 };
 
@@ -362,7 +365,7 @@ static void long_usage_gets_its_own_line(void **state)
 {
     static const pada_opt wide[] = {
         {"algorithm-of-the-search", PADA_OPT_CHOICE, 0, NULL, 0, 0, "evolution|random", NULL, "how",
-         false},
+         false, NULL},
         {0},
     };
     pada_options *other;
@@ -527,7 +530,7 @@ static void destroy_clears_the_strings(void **state)
 static void tables_can_be_combined(void **state)
 {
     static const pada_opt second[] = {
-        {"gamma", PADA_OPT_DOUBLE, 0, "2", 0, 0, NULL, NULL, "exponent", false},
+        {"gamma", PADA_OPT_DOUBLE, 0, "2", 0, 0, NULL, NULL, "exponent", false, NULL},
         {0},
     };
     double gamma;

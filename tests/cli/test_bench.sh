@@ -47,13 +47,13 @@ expect_rc 2
 expect_err 'step, eval or kernels'
 pada bench stp
 expect_rc 2
-expect_err 'step, eval or kernels'
+expect_err "unknown word 'stp'; did you mean 'step'?"
 pada bench step --batch -1
 expect_rc 2
 expect_err '-1'
 pada bench step --backend cpux
 expect_rc 69
-expect_err 'did you mean cpu'
+expect_err "did you mean 'cpu'"
 pada bench step --paths "$work/nothing"
 expect_rc 66
 expect_err "$work/nothing"

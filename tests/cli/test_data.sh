@@ -37,7 +37,9 @@ expect_out '{"name": "builtin", "images": 3000, "ok": true, "problems": [], "war
 
 # ---- wrong calls ----
 
-for words in '' info 'verify' 'check builtin' 'info builtin builtin' 'builtin info'; do
+pada data check builtin
+expect_usage_error "unknown word 'check'; one of: info, verify"
+for words in '' info 'verify' 'info builtin builtin'; do
     # shellcheck disable=SC2086 # words
     pada data $words
     expect_usage_error 'data takes two words: info or verify, and a data set'

@@ -123,7 +123,7 @@ refused 2 'limit 2001 is not in 1 to 2000, the train images of builtin'
 eval_small --weights "$w" "$arch" --split valid
 refused 2 'valid'
 eval_small --weights "$w" "$arch" --backend cudda
-refused 69 "backend 'cudda' is not in this build"
+refused 69 "this build has no backend 'cudda'"
 eval_small --weights "$w" "$arch" --classes 100
 refused 2 '--classes 100 does not fit the data set builtin, which has 10'
 eval_small --weights "$w" "$arch" --image-size 32

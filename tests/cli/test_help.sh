@@ -12,6 +12,25 @@ for words in '' help --help; do
     expect_no_err
 done
 
+expect_out_has 'examples:'
+
+commands=$("$PADA_BINARY" completion words -- '' | sed -n '2,$p' | cut -f1 | grep -v '^-')
+checks=$((checks + 1))
+[ "$(echo "$commands" | wc -l)" = "$(grep -c '^PADA_COMMAND' "$PADA_SOURCE/src/cli/commands.def")" ] || complain "commands: $commands"
+for command in $commands; do
+    pada help "$command"
+    expect_rc 0
+    expect_no_err
+    expect_out_has "usage: pada $command"
+    expect_out_has '--help'
+    expect_out_has 'examples:'
+    tail -1 "$work/out" | grep -q 'pada ' || complain 'no example'
+    cp "$work/out" "$work/help_command"
+    pada "$command" --help
+    expect_rc 0
+    expect_out "$(cat "$work/help_command")"
+done
+
 pada help arch
 expect_rc 0
 expect_out_has 'usage: pada arch'
@@ -19,10 +38,8 @@ expect_out_has '--to DIALECT'
 expect_out_has '--config FILE.yaml'
 expect_out_has 'examples:'
 expect_no_err
-cp "$work/out" "$work/help_arch"
-pada arch --help
-expect_rc 0
-expect_out "$(cat "$work/help_arch")"
+pada help arch train
+expect_usage_error "unexpected word 'train'"
 
 pada --version
 expect_rc 0
@@ -34,6 +51,32 @@ pada help arhc
 expect_usage_error "did you mean 'arch'?"
 pada xyzzy-plugh
 expect_usage_error "unknown command 'xyzzy-plugh'"
+
+# Every kind of name is answered with the nearest one, or with all of them.
+near() {
+    pada "$@"
+    expect_usage_error "did you mean $wanted?"
+}
+wanted="'spos'" near train --method sops --out "$work/run"
+wanted="'nb201'" near init --space nb210 --out "$work/w"
+wanted="'list'" near arch --from lits 1,1,1,1,1,1
+wanted="'svg'" near arch --from list --to svgg 1,1,1,1,1,1
+wanted="'naslib'" near eval --arch-dialect nasilb 1,1,1,1,1,1
+wanted="'builtin'" near rank --predictions "$work/s.csv" --truth builtin --truth-column bultin
+wanted=test near eval --split tset 1,1,1,1,1,1
+wanted="'step'" near bench stpe
+wanted="'verify'" near data verfy builtin
+wanted="'zsh'" near completion zhs
+wanted=--epochs near train --epohcs 3 --out "$work/run"
+wanted=--no-events near train --no-evnets --out "$work/run"
+pada train --backend ceu --out "$work/run"
+expect_rc 69
+expect_err "did you mean 'cpu'?"
+pada data info bulitin
+expect_rc 66
+expect_err "did you mean 'builtin'?"
+pada train --method xyzzy-plugh --out "$work/run"
+expect_usage_error "unknown method 'xyzzy-plugh'; one of: pada, spos, "
 pada arch --jsn x
 expect_usage_error 'json'
 pada arch --channels many x

@@ -1,0 +1,47 @@
+/* call.c - a command with its options bound. */
+#include "cli/call.h"
+
+#include "base/mem.h"
+
+static const pada_opt common_options[] = {
+    {.name = "config",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(pada_call, config),
+     .meta = "FILE.yaml",
+     .help = "take options from a file; flags override it",
+     .session = true},
+    {.name = "help",
+     .type = PADA_OPT_BOOL,
+     .offset = offsetof(pada_call, help),
+     .help = "show this text",
+     .session = true},
+    {.name = NULL},
+};
+
+static pada_status open_call(pada_call *call, int argc, const char *const *argv)
+{
+    const pada_command *command = call->command;
+
+    PADA_TRY(pada_calloc(&call->self, 1, command->state_bytes));
+    PADA_TRY(pada_options_create(&call->options));
+    if (command->prepare) PADA_TRY(command->prepare(call->self, argc, argv));
+    PADA_TRY(command->bind(call->self, call->options));
+    return pada_options_bind(call->options, common_options, call);
+}
+
+pada_status pada_call_open(pada_call *call, const pada_command *command, int argc,
+                           const char *const *argv)
+{
+    *call = (pada_call){.command = command};
+    const pada_status st = open_call(call, argc, argv);
+    if (st != PADA_OK) pada_call_close(call);
+    return st;
+}
+
+void pada_call_close(pada_call *call)
+{
+    pada_options_destroy(call->options); /* before the structs it points into */
+    if (call->self && call->command->deinit) call->command->deinit(call->self);
+    pada_free(call->self);
+    *call = (pada_call){0};
+}
