@@ -2,10 +2,12 @@
 #
 #   CTEST_ARGS   passed to ctest by `make test`, e.g. make test CTEST_ARGS="-L unit"
 #   NO_DEPS=1    does not look for packages (a system without apt, or your own installation)
+#   prefix       where `make install` puts things, below DESTDIR if that is given
 
 CTEST_ARGS ?=
+prefix ?= /usr/local
 
-.PHONY: all release dev demo test check format deps clean help
+.PHONY: all release dev install demo test check format deps clean help
 .DEFAULT_GOAL := release
 
 all: release
@@ -17,6 +19,9 @@ release: deps ## build build/release/pada (plain `make`)
 dev: deps ## build build/dev/pada: sanitizers on, warnings are errors
 	cmake --preset dev
 	cmake --build --preset dev
+
+install: release ## install program, library, header, manual pages: make install [DESTDIR=/tmp/x] [prefix=/usr]
+	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(prefix)"
 
 demo: deps ## train two supernets on built-in data, rank and compare them; goes on if stopped
 	cmake --preset release

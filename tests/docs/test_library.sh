@@ -1,0 +1,54 @@
+#!/bin/sh
+# test_library.sh - docs/library.md: the installed library, through pkg-config, CMake and statically; its symbols.
+needs_plain_build=yes
+# shellcheck source=tests/docs/harness.sh
+. "$(dirname "$0")/harness.sh"
+command -v pkg-config >/dev/null || exit 77
+
+cd "$work"
+follow library.md
+
+# Both programs say what the command line says.
+pada eval --weights w.safetensors --channels 8 --cells 1 --arch-dialect list 3,3,4,1,3,1 --json >json
+loss=$(sed 's/.*"loss": \([0-9.]*\).*/\1/' json)
+expect 'a result, twice' [ "$(grep -c ' of 1000 right, loss ' out)" = 2 ]
+expect 'two equal results' [ "$(grep 'right, loss' out | sort -u | wc -l)" = 1 ]
+expect "the loss of pada eval, $loss" grep -qF "loss $(printf %.6f "$loss")" out
+mv w.safetensors moved
+expect 'a failure' test "$(./score 2>&1)" = 'score: w.safetensors: No such file or directory'
+mv moved w.safetensors
+
+# Only the functions of the header are in the shared library, and all of them.
+sed -n '/^PADA_API/,/;/p' "$PADA_SOURCE/include/pada.h" | grep -o '\bpada_[a-z0-9_]*(' | tr -d '(' | sort -u >declared
+nm -D --defined-only usr/lib/libpada.so | awk '{ print $3 }' | sort -u >exported
+expect 'the symbols of the header' cmp declared exported
+expect 'some symbols' [ "$(wc -l <exported)" -ge 15 ]
+
+# Statically: no libpada.so is needed.
+# shellcheck disable=SC2046 # words
+cc -std=c11 score.c -Iusr/include usr/lib/libpada.a $(pkg-config --static --libs-only-l pada | sed 's/-lpada//') -o static
+expect 'a static program' test "$(LD_LIBRARY_PATH='' ./static)" = "$(./score)"
+
+# The header alone, as C11 and as C++.
+for compiler in 'cc -x c -std=c11' 'c++ -x c++ -std=c++11'; do
+    command -v "${compiler%% *}" >/dev/null || continue
+    # shellcheck disable=SC2086 # words
+    expect "$compiler" sh -c "echo '#include <pada.h>' | $compiler -Wall -Wextra -Wpedantic -Werror -Iusr/include -fsyntax-only -"
+done
+
+# What else is installed, and what make would do.
+for file in bin/pada lib/libpada.so.0 lib/cmake/pada/padaConfigVersion.cmake share/man/man1/pada.1 \
+    share/man/man1/pada-train.1 share/bash-completion/completions/pada share/zsh/site-functions/_pada \
+    share/doc/pada/README.md share/doc/pada/docs/tour.md; do
+    expect "$file" [ -s "usr/$file" ]
+done
+expect 'a page per command' [ "$(find usr/share/man -name '*.1' | wc -l)" = "$(($(grep -c '^PADA_COMMAND' "$PADA_SOURCE/src/cli/commands.def") + 1))" ]
+/usr/bin/env -u MAKEFLAGS PATH="${PATH#*:}" make -C "$PADA_SOURCE" -n install NO_DEPS=1 DESTDIR=/d prefix=/p >plan
+expect 'make install' grep -qF 'DESTDIR="/d" cmake --install build/release --prefix "/p"' plan
+DESTDIR=$work/d cmake --install "$PADA_BUILD" --prefix /usr >/dev/null
+expect 'DESTDIR' [ -x d/usr/bin/pada ]
+PKG_CONFIG_PATH=$work/d/usr/lib/pkgconfig
+# shellcheck disable=SC2046 # words
+cc -std=c11 score.c $(pkg-config --cflags --libs pada) -o moved
+expect 'a program of DESTDIR' test "$(LD_LIBRARY_PATH=$work/d/usr/lib ./moved)" = "$(./score)"
+echo 'the library is as docs/library.md says'
