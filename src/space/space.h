@@ -75,7 +75,9 @@ typedef struct pada_space_ops {
     void (*sketch)(const pada_space *space, const pada_path *path, pada_sketch *out);
     /* Baselines of a ranking; NULL: none. */
     const pada_space_score *scores;
-    const char *const *dialects; /* NULL-terminated; the first one is canonical */
+    /* NULL-terminated. The first one is canonical; it is a field of CSV files, so that it has no
+     * commas and no quotes. */
+    const char *const *dialects;
     /* Strict: the whole text must be one architecture. dialect NULL: any that is not ambiguous. */
     pada_status (*parse)(const pada_space *space, const char *text, const char *dialect,
                          pada_path *path);

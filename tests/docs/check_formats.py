@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""The tables of docs/formats.md against a run folder: check_formats.py FORMATS.md RUN PADA"""
+import csv
+import fnmatch
+import glob
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+
+
+def table(text, title):
+    """The backquoted names in the first column of the table under a heading, and the whole first columns."""
+    section = re.split(r"^## ", text.split(f"\n## {title}\n", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
+    cells = [line.split("|")[1].strip() for line in section.splitlines() if line.startswith("| ")]
+    return [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)], cells
+
+
+def header(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return next(csv.reader(file))
+
+
+def fail(what, documented, found):
+    sys.exit(f"{what}\n  only documented: {sorted(set(documented) - set(found))}\n"
+             f"  only found:      {sorted(set(found) - set(documented))}")
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        text = file.read()
+    run, pada = sys.argv[2], sys.argv[3]
+    info = json.loads(subprocess.run([pada, "info", "--json"], stdout=subprocess.PIPE, check=True).stdout)
+
+    files = [name.rstrip("/") for name in table(text, "Run folder")[0]]
+    for found in os.listdir(run):
+        if not any(fnmatch.fnmatch(found, name) for name in files):
+            fail("Run folder", files, os.listdir(run))
+    for name in files:
+        if name != "report.html" and not glob.glob(os.path.join(run, name)):
+            fail("Run folder", files, os.listdir(run))
+
+    choices = info["spaces"][0]["slots"][0]
+    columns = []
+    for name in table(text, "metrics.csv")[0]:
+        columns += [name.replace("CHOICE", choice) for choice in choices] if "CHOICE" in name else [name]
+    if sorted(columns) != sorted(header(os.path.join(run, "metrics.csv"))):
+        fail("metrics.csv", columns, header(os.path.join(run, "metrics.csv")))
+    if table(text, "ranking.csv")[0] != header(os.path.join(run, "ranking.csv")):
+        fail("ranking.csv", table(text, "ranking.csv")[0], header(os.path.join(run, "ranking.csv")))
+
+    with open(sorted(glob.glob(os.path.join(run, "ckpt", "*.safetensors")))[-1], "rb") as file:
+        tensors = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+    documented = table(text, "Weights and checkpoints")[0]
+    metadata = tensors.pop("__metadata__")
+    patterns = [re.escape(name).replace("K", r"\d+").replace("CHOICE", r"[23]").replace("TO", r"\d").replace("FROM", r"\d")
+                for name in documented if "." in name]
+    for name in tensors:
+        weight = name[:-len("bias")] + "weight" if name.endswith(".bias") else name
+        if not name.startswith("pada/") and not any(re.fullmatch(p, weight) for p in patterns):
+            sys.exit(f"checkpoint: tensor {name} is not documented")
+    for pattern in patterns:
+        if not any(re.fullmatch(pattern, name) for name in tensors):
+            sys.exit(f"checkpoint: no tensor is called {pattern}")
+    if sorted(metadata) != sorted(name for name in documented if "." not in name):
+        fail("metadata", [name for name in documented if "." not in name], metadata)
+
+    codes = [cell for cell in table(text, "Exit codes")[1] if cell.isdigit()]
+    if codes != [str(code["code"]) for code in info["exit_codes"]]:
+        fail("exit codes", codes, [str(code["code"]) for code in info["exit_codes"]])
+    for code in info["exit_codes"]:
+        if f"| {code['code']} | {code['meaning']} |" not in text:
+            sys.exit(f"exit code {code['code']} means: {code['meaning']}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+#!/bin/sh
+# test_extending.sh - docs/extending.md: its space and its method in a copy of the source, built, trained, ranked.
+#
+# `make` of the guide configures the copy with CMake, compiles the files that are new or read the lists, and links
+# them before the archive of the build under test: everything else in it is what would be compiled again.
+# shellcheck source=tests/docs/harness.sh
+. "$(dirname "$0")/harness.sh"
+
+preset=$(basename "$PADA_BUILD")
+if [ "$PADA_BUILD" != "$PADA_SOURCE/build/$preset" ] || [ ! -e "$PADA_BUILD/build.ninja" ]; then
+    echo 'skipped: the build is not that of a preset'
+    exit 77
+fi
+mkdir "$work/copy"
+cd "$work/copy"
+cp -r "$PADA_SOURCE/CMakeLists.txt" "$PADA_SOURCE/CMakePresets.json" "$PADA_SOURCE/cmake" "$PADA_SOURCE/include" \
+    "$PADA_SOURCE/src" "$PADA_SOURCE/tools" "$PADA_SOURCE/docs" "$PADA_SOURCE"/*.md "$PADA_SOURCE/LICENSE" .
+cat >"$work/bin/make" <<END
+#!/bin/sh
+set -eu
+cmake --preset $preset -DPADA_TESTS=OFF >/dev/null
+cd build/$preset
+objects=
+for source in space/space space/space_chain strategy/strategy strategy/strategy_rotate; do
+    ninja CMakeFiles/pada_core.dir/src/\$source.c.o
+    objects="\$objects CMakeFiles/pada_core.dir/src/\$source.c.o"
+done
+ninja -t commands pada | tail -1 | sed "s|src/cli/CMakeFiles|$PADA_BUILD/src/cli/CMakeFiles|g; s| libpada.a| \$objects $PADA_BUILD/libpada.a|" >link
+sh -e link
+[ -e ../release ] || ln -s $preset ../release
+END
+follow extending.md
+
+expect 'the space' has "$work/out" 'four layers'
+expect 'the method' has "$work/out" 'turned until'
+expect 'its option in the manual' has "$work/out" '\-\-turn N'
+expect 'all 81 networks' [ "$(wc -l <runs/chain/ranking.csv)" = 82 ]
+expect 'the setting' has runs/chain/config.yaml 'turn: 2'
+expect 'the weights' grep -aq 'layers.3.conv3x3.weight' runs/chain/ckpt/00000064.safetensors
+# Three choices in turn: over 64 steps of four slots none is a whole turn ahead.
+expect 'equal turns' python3 - <<'END'
+import csv
+for row in csv.DictReader(open("runs/chain/metrics.csv")):
+    counts = [int(row["updates_" + name]) for name in ("skip", "conv1x1", "conv3x3")]
+    assert sum(counts) == 128 and max(counts) - min(counts) <= 4, counts
+END
+build/release/pada train --space chian --out x 2>"$work/out" && exit 1
+expect 'the nearest space' has "$work/out" "did you mean 'chain'?"
+echo 'docs/extending.md works'
