@@ -36,9 +36,9 @@ export PATH LD_LIBRARY_PATH PKG_CONFIG_PATH CMAKE_PREFIX_PATH
 follow() {
     python3 "$PADA_SOURCE/tests/docs/guide.py" "$PADA_SOURCE/docs/$1" >"$work/guide.sh" || exit 1
     if ! sh "$work/guide.sh" >"$work/out" 2>"$work/err"; then
+        tail -5 "$work/out" | cut -c1-200
+        tail -5 "$work/err" | cut -c1-200
         echo "FAILED: docs/$1"
-        tail -5 "$work/out"
-        tail -5 "$work/err"
         exit 1
     fi
 }
@@ -47,8 +47,8 @@ expect() {
     what=$1
     shift
     "$@" && return
+    tail -5 "$work/out" | cut -c1-200
     echo "FAILED: $what"
-    tail -20 "$work/out"
     exit 1
 }
 
