@@ -1,5 +1,5 @@
 #!/bin/sh
-# check-headers.sh - every header compiles alone and twice as C11, those that .cu files read also as C++17.
+# check-headers.sh - every header compiles alone and twice as C11, the public one and those that .cu files read also as C++17.
 #
 # Fragments that are meant to be included in the middle of something end in .inc or .def, not in .h. A header that
 # needs an optional library which is not installed is left out, and named. Arguments: further include folders, for
@@ -47,7 +47,7 @@ command -v "$cxx" >/dev/null || has_cxx=no
 for header in $(find src include -name '*.h' | sort); do
     compile c c11 "${CC:-gcc}" "$header"
     case $header in
-    src/base/* | src/tensor/* | src/op/* | src/graph/* | src/backend/backend.h)
+    include/* | src/base/* | src/tensor/* | src/op/* | src/graph/* | src/backend/backend.h)
         if [ $has_cxx = yes ]; then compile c++ c++17 "$cxx" "$header"; fi
         ;;
     esac
