@@ -251,6 +251,11 @@ out:
 const pada_command pada_command_arch = {
     .name = "arch",
     .summary = "convert architectures between dialects, count what they cost, draw them",
+    .details =
+        "An architecture may be written in any dialect of its space; what is not exactly one "
+        "architecture is refused. A list of integers is ambiguous and needs --from. Costs are "
+        "those of the stand-alone network: multiply-adds of convolutions and the linear "
+        "layer, dead edges included.",
     .usage = "pada arch STRING... [options]",
     .examples = "pada arch --from list 3,3,4,1,3,1 --cost\n"
                 "pada arch 1 --truth truth.csv --to nni\n"

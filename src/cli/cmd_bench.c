@@ -356,6 +356,9 @@ extern const pada_command pada_command_bench;
 const pada_command pada_command_bench = {
     .name = "bench",
     .summary = "speed of this machine: training steps, evaluations, single kernels",
+    .details =
+        "Times are medians over the repeats, averaged over the architectures; memory is that "
+        "of the whole process.",
     .usage = "pada bench step|eval|kernels [options]",
     .words = "step|eval|kernels",
     .examples =

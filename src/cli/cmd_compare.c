@@ -326,6 +326,9 @@ static pada_status run(void *self, const pada_options *options)
 const pada_command pada_command_compare = {
     .name = "compare",
     .summary = "compare how well several runs rank networks, with intervals",
+    .details = "Holds the scores of several runs, or of any CSV files with columns arch and score, "
+               "against one truth table, on the networks that all of them have. Differences to the "
+               "first one are paired, with intervals and p values.",
     .usage = "pada compare RUN|FILE.csv RUN|FILE.csv... --truth FILE.csv [options]",
     .words = "RUN|FILE.csv",
     .examples = "pada compare runs/spos runs/pada --truth truth.csv\n"

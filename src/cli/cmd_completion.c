@@ -121,6 +121,8 @@ static pada_status run(void *self, const pada_options *options)
 const pada_command pada_command_completion = {
     .name = "completion",
     .summary = "scripts that complete command lines in bash and zsh",
+    .details = "The scripts ask the program what may follow, so they always fit its options. "
+               "Installed by make install; for a program that is not installed, source them.",
     .usage = "pada completion bash|zsh",
     .words = "bash|zsh",
     .examples = "source <(pada completion bash)\n"

@@ -308,6 +308,10 @@ static pada_status run(void *self, const pada_options *options)
 const pada_command pada_command_data = {
     .name = "data",
     .summary = "what a data set holds, and whether something is wrong with it",
+    .details = "info lists classes, sizes and statistics; verify also looks for unreadable files, "
+               "empty classes, copies and images of one colour, and ends with exit code 65 if "
+               "something is wrong. A data set is builtin, a folder with the binary version of "
+               "CIFAR, the pickles of ImageNet16, or class folders with PNG and JPEG images.",
     .usage = "pada data info|verify DIR|builtin [options]",
     .words = "info|verify DIR|builtin",
     .examples = "pada data info builtin\n"

@@ -193,6 +193,10 @@ static pada_status run(void *self, const pada_options *options)
 const pada_command pada_command_eval = {
     .name = "eval",
     .summary = "evaluate architectures with the weights of a supernet",
+    .details =
+        "Space, data and weights come from a run folder (its newest checkpoint) or from "
+        "options; without either the weights are fresh. Batch norm takes its statistics from "
+        "each batch, so a result belongs to its batch size.",
     .usage = "pada eval [RUN] STRING... [--weights FILE.safetensors] [options]",
     .words = "RUN",
     .examples =

@@ -61,6 +61,7 @@ static pada_status run(void *self, const pada_options *options)
 const pada_command pada_command_help = {
     .name = "help",
     .summary = "this list, or what a command does",
+    .details = "Without a command: all of them.",
     .usage = "pada help [COMMAND] [--man]",
     .words = "COMMAND",
     .examples = "pada help train\npada help --man train | man -l -",

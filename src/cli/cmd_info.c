@@ -245,6 +245,7 @@ static pada_status run(void *self, const pada_options *options)
 const pada_command pada_command_info = {
     .name = "info",
     .summary = "what this build can do on this machine: backends, spaces, data sets",
+    .details = "Backends that cannot run here say why.",
     .usage = "pada info [--json]",
     .examples = "pada info\npada info --json",
     .state_bytes = sizeof(info),

@@ -103,6 +103,9 @@ out:
 const pada_command pada_command_init = {
     .name = "init",
     .summary = "write fresh weights of a supernet to a safetensors file",
+    .details =
+        "The weights are uniform random numbers of the seed, under the names of the official "
+        "PyTorch supernet, so that load_state_dict takes the file.",
     .usage = "pada init --out FILE.safetensors [options]",
     .examples = "pada init --space nb201 --seed 7 --out w.safetensors\n"
                 "pada init --channels 8 --cells 1 --classes 100 --out small.safetensors",

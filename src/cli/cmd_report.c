@@ -138,6 +138,8 @@ static pada_status run(void *self, const pada_options *options)
 const pada_command pada_command_report = {
     .name = "report",
     .summary = "one HTML page about runs: curves, sampling, ranking, the best cells",
+    .details = "Writes one HTML file that needs nothing but itself. What a folder lacks is said on "
+               "the page.",
     .usage = "pada report RUN... [--truth FILE.csv] [--out FILE.html] [options]",
     .words = "RUN",
     .examples = "pada report runs/a --truth truth.csv\n"

@@ -292,6 +292,11 @@ static void deinit(void *self)
 const pada_command pada_command_train = {
     .name = "train",
     .summary = "train a supernet, in a run folder that can be continued",
+    .details =
+        "Makes a run folder, or goes on with one: the same command after a signal, a time "
+        "limit or a power failure ends with the same bits. A folder that was begun with other "
+        "options is refused. Which further options there are depends on --method. Progress "
+        "goes to standard error; metrics.csv has a row per epoch.",
     .usage = "pada train --out RUN [--method NAME] [--data DIR] [options]",
     .varies_with = "method",
     .examples =

@@ -351,6 +351,11 @@ static pada_status run(void *self, const pada_options *options)
 const pada_command pada_command_truth = {
     .name = "truth",
     .summary = "make a truth table: train networks alone, as paths of the supernet",
+    .details =
+        "Trains networks one after the other, from fresh weights, and writes a table of their "
+        "accuracies that pada rank, compare and report hold rankings against. It may be "
+        "stopped at any moment and goes on with the same command; more networks and seeds may "
+        "be asked for later.",
     .usage = "pada truth --out DIR --networks all|N | --list FILE [options]",
     .examples =
         "pada truth --data cifar-10-batches-bin --networks 200 --epochs 12 --out truth/cifar\n"

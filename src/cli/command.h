@@ -8,6 +8,7 @@
 typedef struct pada_command {
     const char *name;
     const char *summary; /* one line */
+    const char *details; /* a paragraph for people who do not know it yet */
     const char *usage;   /* e.g. "pada arch STRING [options]" */
     /* What stands for the words that are no flags, as in the meta of an option, with blanks between
      * words, e.g. "info|verify DIR|builtin"; the last one may be repeated. NULL: there are none, or

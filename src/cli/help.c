@@ -20,6 +20,21 @@ static void add_examples(pada_text *out, const char *lines)
     }
 }
 
+/* Appends the text in lines of at most so many letters. */
+static void add_paragraph(pada_text *out, const char *text)
+{
+    enum { MAX_LINE = 100 };
+
+    while (*text) {
+        size_t n = strlen(text);
+        if (n > MAX_LINE)
+            for (n = MAX_LINE; n > 0 && text[n] != ' ';)
+                n--;
+        pada_text_add(out, "%.*s\n", (int)n, text);
+        text += n + (text[n] == ' ');
+    }
+}
+
 void pada_help_overview(pada_text *out)
 {
     int width = 0;
@@ -43,7 +58,9 @@ void pada_help_command(const pada_call *call, pada_text *out)
 {
     const pada_command *command = call->command;
 
-    pada_text_add(out, "usage: %s\n\n%s\n\noptions:\n", command->usage, command->summary);
+    pada_text_add(out, "usage: %s\n\n%s\n\n", command->usage, command->summary);
+    add_paragraph(out, command->details);
+    pada_text_add(out, "\noptions:\n");
     pada_options_help(call->options, out);
     add_examples(out, command->examples);
 }

@@ -17,6 +17,7 @@ static pada_status run_call(pada_call *call, int argc, const char *const *argv)
 static pada_status run(int argc, const char *const *argv)
 {
     const char *name = argc > 1 ? argv[1] : "help";
+    const bool is_help = strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0;
     const pada_command *command;
     pada_call call;
 
@@ -24,10 +25,12 @@ static pada_status run(int argc, const char *const *argv)
         printf("pada %s\n", pada_version());
         return PADA_OK;
     }
-    PADA_TRY(pada_command_find(&command, strcmp(name, "--help") == 0 ? "help" : name));
+    PADA_TRY(pada_command_find(&command, is_help ? "help" : name));
     const int n_words = argc > 2 ? argc - 2 : 0;
     PADA_TRY(pada_call_open(&call, command, n_words, argv + 2));
-    const pada_status st = run_call(&call, n_words, argv + 2);
+    const pada_status st = n_words == 1 && strcmp(argv[2], "-h") == 0
+                               ? pada_help_print(&call)
+                               : run_call(&call, n_words, argv + 2);
     pada_call_close(&call);
     return st;
 }

@@ -105,6 +105,7 @@ static pada_status open_variants(variants *v, const pada_call *call)
 
     if (!option) return PADA_OK;
     v->names = pada_options_get(call->options, pada_options_find(call->options, option))->names;
+    PADA_ASSERT(v->names);
     while (v->names(n))
         n++;
     PADA_TRY(pada_calloc(&memory, (size_t)n, sizeof *v->calls));
@@ -181,6 +182,8 @@ static void describe_call(pada_text *out, const pada_call *call, const variants 
     pada_text_deinit(&name);
     add_section(out, "SYNOPSIS");
     add_line(out, command->usage);
+    add_section(out, "DESCRIPTION");
+    add_line(out, command->details);
     add_section(out, "OPTIONS");
     add_options(out, v, call->options, true);
     if (command->varies_with) add_variants(out, v, command->varies_with);

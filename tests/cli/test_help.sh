@@ -3,7 +3,7 @@
 # shellcheck source=tests/cli/harness.sh
 . "$(dirname "$0")/harness.sh"
 
-for words in '' help --help; do
+for words in '' help --help -h; do
     # shellcheck disable=SC2086 # none or one word
     pada $words
     expect_rc 0
@@ -26,9 +26,12 @@ for command in $commands; do
     expect_out_has 'examples:'
     tail -1 "$work/out" | grep -q 'pada ' || complain 'no example'
     cp "$work/out" "$work/help_command"
-    pada "$command" --help
-    expect_rc 0
-    expect_out "$(cat "$work/help_command")"
+    for flag in --help -h; do
+        pada "$command" $flag
+        expect_rc 0
+        expect_out "$(cat "$work/help_command")"
+    done
+    [ "$(wc -L <"$work/help_command")" -le 140 ] || complain 'a line of more than 140 letters'
 done
 
 pada help arch
