@@ -7,9 +7,10 @@
 #include <string.h>
 
 #ifdef __SANITIZE_ADDRESS__
-/* What Fontconfig keeps until the program ends is no leak of ours, and nothing to talk about. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_options(void);
+/* What Fontconfig keeps until the program ends is no leak of ours, and nothing to talk about. The
+ * sanitizer finds only what is visible. */
+PADA_API const char *__lsan_default_suppressions(void);
+PADA_API const char *__lsan_default_options(void);
 
 const char *__lsan_default_suppressions(void)
 {
