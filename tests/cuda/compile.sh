@@ -12,11 +12,11 @@ nvcc=$(command -v nvcc || command -v /usr/local/cuda/bin/nvcc) || {
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 for file in "$root"/src/backend/cuda/*.cu; do
-    "$nvcc" -arch=sm_90 -std=c++17 -Werror=all-warnings -Xcompiler=-Wall,-Wextra -I"$root/src" -ptx \
+    "$nvcc" -arch=sm_90 -std=c++17 -Werror=all-warnings -Xcompiler=-Wall,-Wextra -I"$root/src" -I"$root/include" -ptx \
         -o "$out/$(basename "$file").ptx" "$file"
 done
 cuda=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
 for file in "$root"/src/backend/cuda/*.c; do
-    "${CC:-gcc}" -std=c11 -Wall -Wextra -Werror -fsyntax-only -I"$root/src" -isystem "$cuda/include" "$file"
+    "${CC:-gcc}" -std=c11 -Wall -Wextra -Werror -fsyntax-only -I"$root/src" -I"$root/include" -isystem "$cuda/include" "$file"
 done
 echo 'cuda_compiles: all files'
