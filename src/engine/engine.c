@@ -253,11 +253,10 @@ pada_status pada_engine_check_data(const pada_engine *e, const pada_dataset *dat
 
 static void mark_active(pada_engine *e, const pada_path *path)
 {
-    const pada_space_ops *ops = e->space.ops;
-
     for (int i = 0; i < e->n_groups; i++) {
         param_group *g = &e->groups[i];
-        if (g->site != PADA_SHARED && !ops->uses(&e->space, path, g->site, g->choice)) continue;
+        if (g->site != PADA_SHARED && !pada_path_uses(&e->space, path, g->site, g->choice))
+            continue;
         g->active = g->sampled = true;
     }
 }

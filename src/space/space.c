@@ -73,6 +73,12 @@ pada_status pada_space_init(pada_space *space, const pada_space_ops *ops,
     return PADA_OK;
 }
 
+bool pada_path_uses(const pada_space *space, const pada_path *path, int site, int choice)
+{
+    if (space->config.blocks > 0) return space->ops->block_uses(space, path, site, choice);
+    return path->choice[space->ops->site_slot(space, site)] == choice;
+}
+
 void pada_path_random(const pada_space *space, pada_rng *rng, pada_path *path)
 {
     *path = (pada_path){{0}};

@@ -46,11 +46,11 @@ typedef struct pada_space_ops {
     const char *(*choice_label)(const pada_space *space, int slot, int choice);
     int (*n_sites)(const pada_space *space);
     int (*site_slot)(const pada_space *space, int site); /* -1: several may run it (blocks) */
-    /* Whether a path, with the blocks of its slots, runs this choice at this site. */
-    bool (*uses)(const pada_space *space, const pada_path *path, int site, int choice);
     /* The cell of a path as the gate sees it, which is parameters gate.* where there is more than one
-     * block; NULL: weights cannot belong to blocks. */
+     * block; and whether a path, with the blocks of its slots, runs this choice at this site. Both NULL:
+     * weights cannot belong to blocks. */
     void (*gate_cell)(const pada_space *space, const pada_path *path, pada_gate_cell *cell);
+    bool (*block_uses)(const pada_space *space, const pada_path *path, int site, int choice);
     pada_status (*declare)(const pada_space *space, pada_params *params);
     /* Adds the network of the path to an empty graph, from input to loss, with the same taps for
      * every path: what alignment compares, such as the outputs of cells. With blocks, a probe of the
@@ -107,6 +107,8 @@ static inline int pada_path_block(const pada_space *space, const pada_path *path
 {
     return path->choice[space->ops->n_slots + slot];
 }
+/* Whether a path runs this choice at this site. */
+bool pada_path_uses(const pada_space *space, const pada_path *path, int site, int choice);
 /* Whether every slot has one of its choices; for paths that come from a file. */
 bool pada_path_is_valid(const pada_space *space, const pada_path *path);
 

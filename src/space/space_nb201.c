@@ -129,12 +129,6 @@ static int site_slot(const pada_space *space, int site)
     return space->config.blocks > 0 ? -1 : site % PADA_NB201_EDGES;
 }
 
-static bool uses(const pada_space *space, const pada_path *path, int site, int choice)
-{
-    if (space->config.blocks > 0) return pada_nb201_block_uses(space, path, site, choice);
-    return path->choice[site % PADA_NB201_EDGES] == choice;
-}
-
 /* Found by planning all cells: most weights and tensors to keep for training; most tensors alive at
  * once in evaluation; most tensors inside one stage. tests/graph/test_plan.c plans them all again.
  */
@@ -473,7 +467,7 @@ const pada_space_ops pada_space_nb201 = {
     .choice_label = choice_label,
     .n_sites = n_sites,
     .site_slot = site_slot,
-    .uses = uses,
+    .block_uses = pada_nb201_block_uses,
     .gate_cell = pada_nb201_gate_cell,
     .declare = declare,
     .build = build,

@@ -39,7 +39,7 @@ def main():
         if not any(fnmatch.fnmatch(found, name) for name in files):
             fail("Run folder", files, os.listdir(run))
     for name in files:
-        if name != "report.html" and not glob.glob(os.path.join(run, name)):
+        if name not in ("report.html", "supernets") and not glob.glob(os.path.join(run, name)):
             fail("Run folder", files, os.listdir(run))
 
     choices = info["spaces"][0]["slots"][0]
