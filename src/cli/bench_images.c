@@ -27,7 +27,7 @@ static void close_nothing(pada_dataset *data)
 static const pada_dataset_ops random_ops = {
     .name = "random", .close = close_nothing, .image = image_of, .label = label_of};
 
-static pada_status make_room(pada_bench_images *b, int n)
+static pada_status make_room(pada_bench_images *b, int n, int n_batch)
 {
     const size_t count = (size_t)pada_shape_count(b->data.shape);
     void *mem;
@@ -36,14 +36,15 @@ static pada_status make_room(pada_bench_images *b, int n)
     b->bytes = mem;
     PADA_TRY(pada_calloc(&mem, (size_t)n, sizeof *b->labels));
     b->labels = mem;
-    PADA_TRY(pada_calloc(&mem, (size_t)n, sizeof *b->picks));
+    PADA_TRY(pada_calloc(&mem, (size_t)n_batch, sizeof *b->picks));
     b->picks = mem;
-    PADA_TRY(pada_alloc_aligned(&mem, (size_t)n * count * sizeof *b->images));
+    PADA_TRY(pada_alloc_aligned(&mem, (size_t)n_batch * count * sizeof *b->images));
     b->images = mem;
     return PADA_OK;
 }
 
-pada_status pada_bench_images_init(pada_bench_images *b, pada_engine *engine, int n, uint64_t seed)
+pada_status pada_bench_images_init(pada_bench_images *b, pada_engine *engine, int n, int n_batch,
+                                   uint64_t seed)
 {
     const pada_space_config *config = &pada_engine_space(engine)->config;
     pada_rng rng;
@@ -57,21 +58,22 @@ pada_status pada_bench_images_init(pada_bench_images *b, pada_engine *engine, in
     for (int c = 0; c < PADA_IMAGE_CHANNELS; c++)
         for (int level = 0; level < 256; level++)
             b->data.levels[c][level] = (float)(3.4 * level / 255 - 1.7);
-    PADA_TRY(make_room(b, n));
+    PADA_ASSERT(n_batch > 0 && n_batch <= n);
+    PADA_TRY(make_room(b, n, n_batch));
     pada_rng_init(&rng, seed, "bench images", 0);
     for (int64_t i = 0; i < n * pada_shape_count(b->data.shape); i++)
         b->bytes[i] = (uint8_t)pada_rng_below(&rng, 256);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         b->labels[i] = (int32_t)pada_rng_below(&rng, (uint32_t)config->classes);
+    for (int i = 0; i < n_batch; i++)
         b->picks[i] = pada_augment_pick(&b->data, i, pada_augment_draw(&b->data, seed, 0, i));
-    }
-    b->batch = (pada_batch){.n = n, .labels = b->labels, .split = PADA_SPLIT_TRAIN};
+    b->batch = (pada_batch){.n = n_batch, .labels = b->labels, .split = PADA_SPLIT_TRAIN};
     PADA_TRY(pada_engine_hold(engine, &b->data, PADA_SPLIT_TRAIN));
     if (pada_engine_holds(engine, &b->data, PADA_SPLIT_TRAIN)) {
         b->batch.picks = b->picks;
         return PADA_OK;
     }
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n_batch; i++)
         pada_augment_image(&b->data, PADA_SPLIT_TRAIN, i, pada_augment_draw(&b->data, seed, 0, i),
                            b->images + i * pada_shape_count(b->data.shape));
     b->batch.images = b->images;

@@ -13,14 +13,16 @@ typedef struct pada_bench_images {
     pada_dataset data; /* first: its functions get a pointer to it */
     uint8_t *bytes;    /* [n, 3, h, w] */
     int32_t *labels;
-    pada_pick *picks; /* every image once, cut and flipped at random */
-    float *images;    /* the same batch as numbers; only for engines that do not hold the data */
+    pada_pick *picks; /* the first images, cut and flipped at random */
+    float *images;    /* the same batch as numbers, for engines that do not hold the data */
     pada_batch batch;
 } pada_bench_images;
 
-/* n images of the size and classes of the engine's space. As in training, a device gets them once and
- * every batch as picks. Start from zeros; deinit also after a failure, and after the engine. */
-pada_status pada_bench_images_init(pada_bench_images *b, pada_engine *engine, int n, uint64_t seed);
+/* n images of the size and classes of the engine's space, the first n_batch of which are the batch. As in
+ * training, a device gets them once and every batch as picks. Start from zeros; deinit also after a failure,
+ * and after the engine. */
+pada_status pada_bench_images_init(pada_bench_images *b, pada_engine *engine, int n, int n_batch,
+                                   uint64_t seed);
 void pada_bench_images_deinit(pada_bench_images *b);
 
 #ifdef __cplusplus

@@ -15,12 +15,13 @@
 #include "cli/print.h"
 #include "cli/space_args.h"
 #include "engine/engine.h"
+#include "study/evaluate.h"
 
 typedef struct bench {
     pada_space_args space_args;
     pada_engine_args engine_args;
     const char *paths_file;
-    int64_t burst, batch, repeats, n_paths;
+    int64_t burst, batch, repeats, n_paths, n_images;
     uint64_t seed;
     bool json, per_path, paced;
 
@@ -32,6 +33,7 @@ typedef struct bench {
     pada_path *paths;
     double *times_ms; /* [path][repeat] */
     pada_bench_images images;
+    pada_evaluator *evaluator; /* rank */
 } bench;
 
 static const pada_opt options_table[] = {
@@ -42,7 +44,15 @@ static const pada_opt options_table[] = {
      .min = 0,
      .max = 65536,
      .meta = "N",
-     .help = "images in a batch; 0: 64 for step, 512 for eval"},
+     .help = "images in a batch; 0: 64 for step, 512 for eval and rank"},
+    {.name = "images",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(bench, n_images),
+     .default_value = "10000",
+     .min = 1,
+     .max = 1e6,
+     .meta = "N",
+     .help = "rank: images that a network is evaluated on"},
     {.name = "paths",
      .type = PADA_OPT_STRING,
      .offset = offsetof(bench, paths_file),
@@ -171,6 +181,11 @@ static pada_status run_path(bench *b, const pada_path *path, double *ms)
                                        (int)(b->burst * b->batch)));
     const double start = 1e3 * pada_clock_seconds();
     for (int64_t i = 0; i < b->burst; i++) {
+        if (b->evaluator) {
+            pada_evaluation ignored;
+            PADA_TRY(pada_evaluator_run(b->evaluator, b->engine, path, NULL, &ignored));
+            continue;
+        }
         if (b->mode == PADA_EVAL) {
             PADA_TRY(pada_engine_forward(b->engine, path, &b->images.batch, PADA_EVAL));
             continue;
@@ -225,7 +240,8 @@ static pada_status report(const bench *b, const char *what)
         ms += median(b->times_ms + i * b->repeats, b->repeats) / (double)b->n_paths;
         macs += (double)live_macs(b, &b->paths[i]) / (double)b->n_paths;
     }
-    macs *= (double)b->batch * (b->mode == PADA_TRAIN ? 3 : 1);
+    const double images = (double)(b->evaluator ? b->n_images : b->batch); /* of one run */
+    macs *= images * (b->mode == PADA_TRAIN ? 3 : 1);
     getrusage(RUSAGE_SELF, &usage);
     const double gflops = 2e-6 * macs / ms, peak = 2e-9 * peak_macs(b);
     const double memory_mb = (double)usage.ru_maxrss / 1024;
@@ -236,7 +252,7 @@ static pada_status report(const bench *b, const char *what)
         pada_json_set(&out, object, "batch", json_integer(b->batch));
         pada_json_set(&out, object, "paths", json_integer(b->n_paths));
         pada_json_set(&out, object, "ms", json_real(ms));
-        pada_json_set(&out, object, "images_per_second", json_real(1e3 * (double)b->batch / ms));
+        pada_json_set(&out, object, "images_per_second", json_real(1e3 * images / ms));
         pada_json_set(&out, object, "gflops", json_real(gflops));
         pada_json_set(&out, object, "peak_gflops", json_real(peak));
         pada_json_set(&out, object, "memory_mb", json_real(memory_mb));
@@ -251,7 +267,7 @@ static pada_status report(const bench *b, const char *what)
     } else {
         pada_text_add(
             &out, "%-6s batch %-4lld %4lld paths  %9.2f ms  %9.0f images/s  %7.1f GFLOP/s", what,
-            (long long)b->batch, (long long)b->n_paths, ms, 1e3 * (double)b->batch / ms, gflops);
+            (long long)b->batch, (long long)b->n_paths, ms, 1e3 * images / ms, gflops);
         if (peak > 0) pada_text_add(&out, " of direct convolutions (FMA peak %.0f)", peak);
         pada_text_add(&out, "  %7.0f MB  %s\n", memory_mb, pada_engine_describe(b->engine));
     }
@@ -278,6 +294,17 @@ static bool read_line(void)
     return c != EOF;
 }
 
+static pada_status make_images(bench *b, bool rank)
+{
+    const pada_evaluator_desc desc = {
+        .data = &b->images.data, .split = PADA_SPLIT_TRAIN, .batch_size = (int)b->batch};
+
+    if (b->batch > b->n_images) b->n_images = b->batch;
+    PADA_TRY(pada_bench_images_init(&b->images, b->engine, (int)(rank ? b->n_images : b->batch),
+                                    (int)b->batch, b->seed));
+    return rank ? pada_evaluator_create(&b->evaluator, &desc) : PADA_OK;
+}
+
 static pada_status measure_paths(bench *b, const pada_engine_desc *desc, const char *what)
 {
     double warm_up_ms;
@@ -288,7 +315,7 @@ static pada_status measure_paths(bench *b, const pada_engine_desc *desc, const c
     b->times_ms = mem;
     PADA_TRY(pada_engine_create(&b->engine, desc));
     PADA_TRY(pada_engine_init_weights(b->engine, b->seed));
-    PADA_TRY(pada_bench_images_init(&b->images, b->engine, (int)b->batch, b->seed));
+    PADA_TRY(make_images(b, strcmp(what, "rank") == 0));
     for (int i = 0; i < b->space.ops->n_extremes; i++)
         PADA_TRY(run_path(b, &b->space.ops->extremes[i], &warm_up_ms));
     if (!b->paced) return time_paths(b, what);
@@ -317,7 +344,7 @@ static pada_status measure_kernels(const bench *b)
 
 static pada_status measure(bench *b, const char *what)
 {
-    const bool eval = strcmp(what, "eval") == 0;
+    const bool eval = strcmp(what, "eval") == 0 || strcmp(what, "rank") == 0;
     pada_engine_desc desc = {.space = &b->space, .mode = eval ? PADA_EVAL : PADA_TRAIN};
 
     b->mode = desc.mode;
@@ -332,18 +359,19 @@ static pada_status measure(bench *b, const char *what)
 
 static pada_status run(void *self, const pada_options *options)
 {
-    static const char *const kinds[] = {"step", "eval", "kernels"};
+    static const char *const kinds[] = {"step", "eval", "rank", "kernels"};
     enum { N_KINDS = sizeof kinds / sizeof *kinds };
     bench *b = self;
     bool known = false;
 
     if (pada_options_n_words(options) != 1)
-        return PADA_FAIL(PADA_EINVAL, "bench takes one word: step, eval or kernels");
+        return PADA_FAIL(PADA_EINVAL, "bench takes one word: step, eval, rank or kernels");
     const char *what = pada_options_word(options, 0);
     for (int i = 0; i < N_KINDS; i++)
         known = known || strcmp(what, kinds[i]) == 0;
     if (!known) return pada_fail_unknown(PADA_EINVAL, "bench: unknown word", what, kinds, N_KINDS);
     const pada_status st = measure(b, what);
+    pada_evaluator_destroy(b->evaluator);
     pada_engine_destroy(b->engine);
     if (b->device) b->backend->close(b->device);
     pada_free(b->paths);
@@ -355,12 +383,13 @@ static pada_status run(void *self, const pada_options *options)
 extern const pada_command pada_command_bench;
 const pada_command pada_command_bench = {
     .name = "bench",
-    .summary = "speed of this machine: training steps, evaluations, single kernels",
+    .summary = "speed of this machine: training steps, evaluations, rankings, single kernels",
     .details =
-        "Times are medians over the repeats, averaged over the architectures; memory is that "
-        "of the whole process.",
-    .usage = "pada bench step|eval|kernels [options]",
-    .words = "step|eval|kernels",
+        "Times are medians over the repeats, averaged over the architectures: of a training step or an "
+        "evaluation of one batch, or (rank) of all images of a ranking. Memory is that of the whole process "
+        "on the host.",
+    .usage = "pada bench step|eval|rank|kernels [options]",
+    .words = "step|eval|rank|kernels",
     .examples =
         "pada bench step --batch 64\npada bench eval --paths bench/paths30.txt --json\npada bench kernels --threads 1",
     .state_bytes = sizeof(bench),

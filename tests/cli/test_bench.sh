@@ -14,9 +14,9 @@ expect_keys() {
 }
 
 printf '[3,3,3,3,3,3]\n\n|none~0|+|none~0|none~1|+|skip_connect~0|none~1|none~2|\n[1,2,3,4,0,1]\n' >"$work/paths"
-for what in step eval; do
+for what in step eval rank; do
     # shellcheck disable=SC2086 # the list is split into words on purpose
-    pada bench $what $small --paths "$work/paths" --json --per-path
+    pada bench $what $small --images 10 --paths "$work/paths" --json --per-path
     expect_rc 0
     expect_no_err
     expect_out_has "\"name\": \"$what\""
@@ -44,7 +44,7 @@ checks=$((checks + 1))
 
 pada bench
 expect_rc 2
-expect_err 'step, eval or kernels'
+expect_err 'step, eval, rank or kernels'
 pada bench stp
 expect_rc 2
 expect_err "unknown word 'stp'; did you mean 'step'?"
