@@ -169,6 +169,16 @@ static void test_paths(void **state)
     compare_all((pada_space_config){.channels = 16, .cells = 1, .image_size = 32}, 3, paths, 10);
 }
 
+/* Without convolutions in its cells a deep network multiplies its values by four in every cell: sums over the
+ * batch must hold 10^9 and its square. */
+static void test_deep_sums(void **state)
+{
+    static const int paths[][6] = {{1, 1, 1, 1, 1, 1}, {4, 4, 4, 4, 4, 4}};
+
+    (void)state;
+    compare_all((pada_space_config){.channels = 16, .cells = 5, .image_size = 32}, 2, paths, 2);
+}
+
 /* Channels that do not fill a vector, images that do not fill tiles, more images than one chunk. */
 static void test_odd_sizes(void **state)
 {
@@ -220,6 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_deep_sums),
         cmocka_unit_test(test_odd_sizes),
         cmocka_unit_test(test_threads_do_not_matter),
     };
