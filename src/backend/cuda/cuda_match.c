@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "backend/cuda/cuda_kernels.h"
+#include "backend/cuda/cuda_known.h"
 #include "base/mem.h"
 
 typedef struct matcher {
@@ -54,29 +55,6 @@ static pada_status make_room(cuda_match *m, const pada_program *q)
     m->cap_nodes = q->n_nodes;
     m->cap_terms = q->n_terms;
     return PADA_OK;
-}
-
-/* ---- what node kernels know ---- */
-
-static bool fits(const matcher *k, pada_value v)
-{
-    return k->half && pada_cuda_node_fits(k->q->nodes[v].shape);
-}
-
-static bool is_node_conv(const matcher *k, pada_value v)
-{
-    const pada_node *node = &k->q->nodes[v];
-    const pada_conv *c = &node->conv;
-
-    return node->op == PADA_OP_CONV && node->bias < 0 && c->stride == 1 && c->c_in == c->c_out &&
-           c->act != PADA_ACT_RELU6 && (c->kernel == 3 || c->kernel == 1) &&
-           c->pad == c->kernel / 2 && fits(k, v);
-}
-
-static bool is_node_term(const pada_term *t)
-{
-    return t->kind != PADA_TERM_AVGPOOL ||
-           (t->pool.kernel == 3 && t->pool.stride == 1 && t->pool.pad == 1);
 }
 
 static int count_norms(const matcher *k, const pada_node *node)
@@ -161,97 +139,6 @@ static int64_t take_sums(const matcher *k, int channels)
     return first;
 }
 
-/* ---- what the kernels between stages, of the stem and of the head know ---- */
-
-static bool is_plain_conv(const pada_node *node, int kernel, int stride, pada_act act)
-{
-    return node->op == PADA_OP_CONV && node->x != PADA_ZERO && node->bias < 0 &&
-           node->conv.kernel == kernel && node->conv.stride == stride &&
-           node->conv.pad == kernel / 2 && node->conv.act == act;
-}
-
-/* The convolution with stride 2 that ends a stage. */
-static bool is_strided(const matcher *k, pada_value v)
-{
-    const pada_node *node = &k->q->nodes[v];
-
-    return k->half && is_plain_conv(node, 3, 2, PADA_ACT_RELU) &&
-           node->conv.c_out == 2 * node->conv.c_in &&
-           pada_cuda_reduction_fits(k->q->nodes[node->x].shape);
-}
-
-static bool is_halving(const pada_term *t)
-{
-    return t->kind == PADA_TERM_AVGPOOL && t->pool.kernel == 2 && t->pool.stride == 2 &&
-           t->pool.pad == 0;
-}
-
-/* The 2x2 means beside it. */
-static bool is_pooled(const matcher *k, pada_value v)
-{
-    const pada_node *node = &k->q->nodes[v];
-
-    return k->half && node->op == PADA_OP_COMBINE && node->n_terms == 1 &&
-           is_halving(&k->q->terms[node->first_term]) &&
-           pada_cuda_reduction_fits(k->q->nodes[k->q->terms[node->first_term].x].shape);
-}
-
-/* And their convolution. */
-static bool is_point(const matcher *k, pada_value v)
-{
-    const pada_node *node = &k->q->nodes[v];
-
-    return is_plain_conv(node, 1, 1, PADA_ACT_NONE) && node->conv.c_out == 2 * node->conv.c_in &&
-           is_pooled(k, node->x);
-}
-
-/* Whether the instructions from i on are these three, all of one value. */
-static bool is_reduction(const matcher *k, int i, int end)
-{
-    const pada_instr *at = &k->q->instrs[i];
-
-    if (i + 3 > end || at[0].code != PADA_CODE_CONV_FWD || at[1].code != PADA_CODE_COMBINE_FWD ||
-        at[2].code != PADA_CODE_CONV_FWD)
-        return false;
-    return is_strided(k, at[0].v) && is_pooled(k, at[1].v) && is_point(k, at[2].v) &&
-           !at[1].stats && k->q->nodes[at[2].v].x == at[1].v &&
-           k->q->terms[k->q->nodes[at[1].v].first_term].x == k->q->nodes[at[0].v].x;
-}
-
-static bool is_stem(const matcher *k, pada_value v)
-{
-    const pada_node *node = &k->q->nodes[v];
-
-    return k->half && node->op == PADA_OP_CONV && node->x != PADA_ZERO && node->bias < 0 &&
-           k->q->nodes[node->x].op == PADA_OP_INPUT &&
-           pada_cuda_stem_fits(&node->conv, k->q->nodes[node->x].shape);
-}
-
-static bool is_head(const matcher *k, pada_value gap, pada_value linear)
-{
-    const pada_node *nodes = k->q->nodes;
-
-    return nodes[linear].x == gap && nodes[gap].x != PADA_ZERO &&
-           pada_cuda_head_fits(nodes[nodes[gap].x].shape, nodes[linear].shape.c);
-}
-
-static bool is_head_forward(const matcher *k, int i, int end)
-{
-    const pada_instr *at = &k->q->instrs[i];
-
-    return i + 3 <= end && at[0].code == PADA_CODE_GAP_FWD && at[1].code == PADA_CODE_LINEAR_FWD &&
-           at[2].code == PADA_CODE_LOSS_FWD && k->q->nodes[at[2].v].x == at[1].v &&
-           is_head(k, at[0].v, at[1].v);
-}
-
-static bool is_head_backward(const matcher *k, int i, int end)
-{
-    const pada_instr *at = &k->q->instrs[i];
-
-    return i + 2 <= end && at[0].code == PADA_CODE_LINEAR_BWD && at[1].code == PADA_CODE_GAP_BWD &&
-           !at[0].accumulate && !at[1].accumulate && is_head(k, at[1].v, at[0].v);
-}
-
 static void add_group(const matcher *k, cuda_step_kind kind, int i, int count)
 {
     cuda_step *step = begin_step(k, kind, -1);
@@ -266,16 +153,6 @@ static void want_moments(const matcher *k, const pada_instr *instr)
 }
 
 /* ---- forward ---- */
-
-static bool is_node_combine(const matcher *k, pada_value v)
-{
-    const pada_node *node = &k->q->nodes[v];
-
-    if (!fits(k, v) || node->n_terms < 1 || node->n_terms > CUDA_NODE_TERMS) return false;
-    for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
-        if (!is_node_term(&k->q->terms[t])) return false;
-    return true;
-}
 
 static bool reads(const pada_program *q, const pada_instr *instr, pada_value v)
 {
@@ -298,7 +175,7 @@ static void add_convs(const matcher *k, cuda_step *step, int i, int end)
         const pada_value z = q->instrs[i].v;
         if (k->m->taken[i] || q->instrs[i].code != PADA_CODE_CONV_FWD || q->nodes[z].x != step->v)
             continue;
-        if (!is_node_conv(k, z) || (n > 0 && q->nodes[z].conv.act != act)) continue;
+        if (!pada_cuda_is_node_conv(q, z) || (n > 0 && q->nodes[z].conv.act != act)) continue;
         if (step->count > 0 && q->node_plans[z].value.in != PADA_WORK) continue;
         act = q->nodes[z].conv.act;
         add_member(k, step, i);
@@ -325,30 +202,34 @@ static void match_forward(const matcher *k)
     for (int i = begin; i < end; i++) {
         const pada_instr *instr = &q->instrs[i];
         if (k->m->taken[i]) continue;
-        if (instr->code == PADA_CODE_COMBINE_FWD && is_node_combine(k, instr->v)) {
+        if (k->half && instr->code == PADA_CODE_COMBINE_FWD &&
+            pada_cuda_is_node_combine(q, instr->v)) {
             cuda_step *step = begin_step(k, CUDA_STEP_NODE_FORWARD, instr->v);
             add_member(k, step, i);
             want_moments(k, instr);
             add_convs(k, step, i + 1, end);
             step->no_store = !instr->stats && is_only_here(k, step, i + 1, end);
-        } else if (instr->code == PADA_CODE_CONV_FWD && is_node_conv(k, instr->v)) {
+        } else if (k->half && instr->code == PADA_CODE_CONV_FWD &&
+                   pada_cuda_is_node_conv(q, instr->v)) {
             cuda_step *step = begin_step(k, CUDA_STEP_NODE_FORWARD, q->nodes[instr->v].x);
             step->no_store = true;
             add_convs(k, step, i, end);
-        } else if (is_reduction(k, i, end)) {
+        } else if (k->half && pada_cuda_is_reduction(q, i, end)) {
             add_group(k, CUDA_STEP_REDUCTION_FORWARD, i, 3);
             for (int n = 0; n < 3; n += 2) {
                 want_fragments(k, q->instrs[i + n].v);
                 want_moments(k, &q->instrs[i + n]);
             }
-        } else if (instr->code == PADA_CODE_CONV_FWD && is_stem(k, instr->v)) {
+        } else if (k->half && instr->code == PADA_CODE_CONV_FWD && pada_cuda_is_stem(q, instr->v)) {
             add_group(k, CUDA_STEP_STEM_FORWARD, i, 1);
             want_moments(k, instr);
-        } else if (is_head_forward(k, i, end)) {
+        } else if (pada_cuda_is_head_forward(q, i, end)) {
             add_group(k, CUDA_STEP_HEAD_FORWARD, i, 3);
         } else {
             add_general(k, i, false);
-            if (instr->code == PADA_CODE_CONV_FWD && fits(k, instr->v)) want_moments(k, instr);
+            if (k->half && instr->code == PADA_CODE_CONV_FWD &&
+                pada_cuda_node_fits(q->nodes[instr->v].shape))
+                want_moments(k, instr);
         }
     }
 }
@@ -373,10 +254,10 @@ static bool is_node_part(const matcher *k, const pada_instr *instr, pada_act act
     case PADA_CODE_NORM_SUMS: /* of the gradient's own sum, not of a probe */
         return instr->v == instr->dy && count_norms(k, &q->nodes[instr->v]) <= CUDA_NODE_TERMS;
     case PADA_CODE_COMBINE_BWD: /* one flow is left for what others contribute */
-        return (!instr->norms || n_norms == 0) && is_node_term(&q->terms[instr->term]) &&
+        return (!instr->norms || n_norms == 0) && pada_cuda_is_node_term(&q->terms[instr->term]) &&
                n_flows < CUDA_NODE_CONVS - 1;
     case PADA_CODE_CONV_BWD:
-        return is_node_conv(k, instr->v) && n_convs < CUDA_NODE_CONVS &&
+        return pada_cuda_is_node_conv(q, instr->v) && n_convs < CUDA_NODE_CONVS &&
                (n_convs == 0 || q->nodes[instr->v].conv.act == act);
     default: return false;
     }
@@ -406,8 +287,8 @@ static void add_norm_sums(const matcher *k, pada_value v)
             k->m->terms[t].slopes = take_sums(k, node->shape.c);
 }
 
-/* A convolution between stages, whose kernel makes the whole gradient of x: that with stride 2 together with
- * the means, or that of the means. Whether it is there; all but NORM_SUMS are taken then. */
+/* A convolution between stages, whose kernel stores the gradient of x: that with stride 2 together with the means,
+ * or that of the means. Whether it is there, and nothing besides but what comes later. */
 static bool match_reduction(const matcher *k, int begin, int end)
 {
     const pada_program *q = k->q;
@@ -415,17 +296,18 @@ static bool match_reduction(const matcher *k, int begin, int end)
 
     for (int i = begin; i < end; i++) {
         const pada_instr *instr = &q->instrs[i];
-        if (instr->code == PADA_CODE_NORM_SUMS) continue;
+        if (instr->code == PADA_CODE_NORM_SUMS || instr->code == PADA_CODE_ALIGN_BWD) continue;
         if (conv < 0 && instr->code == PADA_CODE_CONV_BWD && !instr->no_grad_in &&
-            (is_strided(k, instr->v) || is_point(k, instr->v)))
+            (pada_cuda_is_strided(q, instr->v) || pada_cuda_is_point(q, instr->v)))
             conv = i;
         else if (means < 0 && instr->code == PADA_CODE_COMBINE_BWD && !instr->norms &&
-                 is_halving(&q->terms[instr->term]))
+                 pada_cuda_is_halving(&q->terms[instr->term]))
             means = i;
         else
             others++;
     }
-    if (conv < 0 || others > 0 || (means >= 0 && !is_strided(k, q->instrs[conv].v))) return false;
+    if (conv < 0 || others > 0 || (means >= 0 && !pada_cuda_is_strided(q, q->instrs[conv].v)))
+        return false;
     add_group(k, CUDA_STEP_REDUCTION_BACKWARD, conv, 1);
     if (means >= 0) add_member(k, &k->m->steps[k->m->n_steps - 1], means);
     want_fragments(k, q->instrs[conv].v);
@@ -441,8 +323,8 @@ static void match_gradient(const matcher *k, pada_value x, int begin, int end, i
     pada_act act = PADA_ACT_NONE;
 
     end_batch(k);
-    if (match_reduction(k, begin, end)) n_done++;
-    for (int i = begin; i < end && fits(k, x); i++) {
+    if (k->half && match_reduction(k, begin, end)) n_done++;
+    for (int i = begin; i < end && k->half && pada_cuda_node_fits(q->nodes[x].shape); i++) {
         const pada_instr *instr = &q->instrs[i];
         if (k->m->taken[i] || !is_node_part(k, instr, act, n_convs, n_flows, n_norms)) continue;
         if (instr->code == PADA_CODE_CONV_BWD) {
@@ -480,7 +362,7 @@ static void match_backward(const matcher *k)
     const int begin = q->stages[k->stage].first, end = begin + q->stages[k->stage].count;
 
     for (int i = begin, next; i < end; i = next) {
-        const bool head = is_head_backward(k, i, end);
+        const bool head = pada_cuda_is_head_backward(q, i, end);
         if (head) {
             add_group(k, CUDA_STEP_HEAD_BACKWARD, i, 2);
             i++;
@@ -489,7 +371,7 @@ static void match_backward(const matcher *k)
         for (next = i + 1; next < end && x != PADA_ZERO && receiver(q, &q->instrs[next]) == x;)
             next++;
         if (q->instrs[i].code == PADA_CODE_CONV_BWD && q->instrs[i].no_grad_in && next == i + 1 &&
-            is_stem(k, q->instrs[i].v)) {
+            k->half && pada_cuda_is_stem(q, q->instrs[i].v)) {
             end_batch(k);
             add_group(k, CUDA_STEP_STEM_BACKWARD, i, 1);
             want_partial(k, q->instrs[i].v, q->n_images);
