@@ -206,6 +206,21 @@ static inline int64_t cuda_load_fixed(const int64_t *sum)
 
 #endif
 
+/* Sums over the rows of an accumulator, for every lane of the column: both sums of columns 2q, 2q + 1 of N tiles. */
+template <int N>
+static __device__ __forceinline__ void cuda_sum_rows(float (&first)[N][2], float (&second)[N][2])
+{
+#pragma unroll
+    for (int mask = 4; mask < 32; mask *= 2)
+#pragma unroll
+        for (int n = 0; n < N; n++)
+#pragma unroll
+            for (int b = 0; b < 2; b++) {
+                first[n][b] += cuda_exchange(first[n][b], mask);
+                second[n][b] += cuda_exchange(second[n][b], mask);
+            }
+}
+
 /* ---- sums in fixed point ----
  *
  * Blocks add their shares of a sum over the batch as integers, so that the order does not matter. A sum

@@ -127,15 +127,11 @@ static __device__ __forceinline__ void finish_conv(const float (&sum)[T::OUT_ROW
                 *(uint32_t *)(z + 2 * q) = v[0];
         }
     if (!conv.sums) return;
+    cuda_sum_rows(first, second);
 #pragma unroll
     for (int n = 0; n < T::TILES; n++)
 #pragma unroll
         for (int b = 0; b < 2; b++) {
-#pragma unroll
-            for (int mask = 4; mask < 32; mask *= 2) {
-                first[n][b] += cuda_exchange(first[n][b], mask);
-                second[n][b] += cuda_exchange(second[n][b], mask);
-            }
             const int c = T::TILES == 2 ? 4 * q + 2 * n + b : 2 * q + b;
             if (g != 0) continue;
             room[(t.warp * width + c) * 2] = first[n][b];

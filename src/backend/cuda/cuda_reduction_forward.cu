@@ -94,15 +94,11 @@ static __device__ __forceinline__ void convolve(const cuda_node_conv &conv, uint
                     *(uint32_t *)(z + o * OUT::C + S::channel(n, q)) = v[n];
         }
     if (!conv.sums) return;
+    cuda_sum_rows(first, second);
 #pragma unroll
     for (int n = 0; n < S::N_TILES; n++)
 #pragma unroll
         for (int b = 0; b < 2; b++) {
-#pragma unroll
-            for (int mask = 4; mask < 32; mask *= 2) {
-                first[n][b] += cuda_exchange(first[n][b], mask);
-                second[n][b] += cuda_exchange(second[n][b], mask);
-            }
             if (g != 0) continue;
             float *at = room + (warp * S::N_TILES * 8 + S::channel(n, q) + b) * 2;
             at[0] = first[n][b], at[1] = second[n][b];

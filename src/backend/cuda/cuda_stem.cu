@@ -118,15 +118,11 @@ __global__ static void __launch_bounds__(THREADS)
         }
     }
     if (!j.sums) return;
+    cuda_sum_rows(first, second);
 #pragma unroll
     for (int n = 0; n < 2; n++)
 #pragma unroll
         for (int i = 0; i < 2; i++) {
-#pragma unroll
-            for (int mask = 4; mask < 32; mask *= 2) {
-                first[n][i] += cuda_exchange(first[n][i], mask);
-                second[n][i] += cuda_exchange(second[n][i], mask);
-            }
             if (g != 0) continue;
             room[warp][4 * q + 2 * n + i][0] = first[n][i];
             room[warp][4 * q + 2 * n + i][1] = second[n][i];
