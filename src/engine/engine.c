@@ -292,6 +292,7 @@ pada_status pada__forward(pada_engine *e, const pada_path *path, const pada_batc
     e->last_path = routed;
     if (mode == PADA_TRAIN) mark_active(e, &routed);
     e->backend->run(e->device, program, &e->bindings, 0, program->n_forward);
+    pada__log_work(e);
     if (mode == PADA_TRAIN) pada__log_pass(e);
     return PADA_OK;
 }

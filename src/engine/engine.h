@@ -183,11 +183,11 @@ typedef struct pada_log {
     const double *losses, *norms;             /* [n_images] of the training passes, in order */
     const int32_t *ranks;                     /* [n_images] 0: the label has the highest score */
     const pada_path *paths;                   /* [n_passes] */
-    const int32_t *pass_images;               /* [n_passes] how many each pass had */
     const double *grad_norms, *clip_factors;  /* [n_steps] */
     /* [n_steps, n_sites] L2 norms of the gradients at each site, of all choices that the passes of
      * the step had there, before clipping; 0 where none has parameters */
     const double *site_norms;
+    double macs; /* multiply-adds of all forward passes so far, those of evaluations too */
 } pada_log;
 
 /* Empties the log and makes room for so many steps, training passes in them and images through

@@ -85,6 +85,7 @@ pada_status pada_engine_log_begin(pada_engine *e, int n_steps, int n_passes, int
     PADA_ASSERT(n_steps > 0 && n_images > 0);
     PADA_TRY(pada__passes_begin(e, n_passes));
     log->n_steps = log->n_images = log->n_read_steps = log->n_read_images = 0;
+    log->macs = 0;
     if (n_steps <= log->cap_steps && n_images <= log->cap_images) return PADA_OK;
     pada__log_free(e);
     const pada_status st = make_room(e, n_steps, n_images);
@@ -112,6 +113,28 @@ void pada__log_pass(pada_engine *e)
     if (e->log.cap_images == 0) return;
     pada__passes_add(e);
     e->log.n_images += e->last_n;
+}
+
+/* What the forward stages of a program multiply and add for one image. */
+static int64_t program_macs(const pada_program *q)
+{
+    const pada_stage *last = &q->stages[q->n_forward - 1];
+    int64_t macs = 0;
+
+    for (int i = 0; i < last->first + last->count; i++) {
+        const pada_node *node = &q->nodes[q->instrs[i].v];
+        if (q->instrs[i].code == PADA_CODE_CONV_FWD)
+            macs += pada_conv_weights(&node->conv) * node->shape.h * node->shape.w;
+        if (q->instrs[i].code == PADA_CODE_LINEAR_FWD) /* and its bias */
+            macs += (int64_t)node->shape.c *
+                    ((node->x == PADA_ZERO ? 0 : q->nodes[node->x].shape.c) + 1);
+    }
+    return macs;
+}
+
+void pada__log_work(pada_engine *e)
+{
+    e->log.macs += (double)program_macs(pada_plan_program(e->plan)) * e->last_n;
 }
 
 void *pada__log_record(const pada_engine *e)
@@ -226,9 +249,9 @@ pada_status pada_engine_log_read(pada_engine *e, pada_log *out)
                       .norms = log->norms,
                       .ranks = log->ranks,
                       .paths = e->passes.paths,
-                      .pass_images = e->passes.images,
                       .grad_norms = log->grad_norms,
                       .clip_factors = log->clip_factors,
-                      .site_norms = log->site_norms};
+                      .site_norms = log->site_norms,
+                      .macs = log->macs};
     return st;
 }

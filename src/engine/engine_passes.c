@@ -1,11 +1,10 @@
-/* engine_passes.c - which paths the training passes of an epoch ran, and on how many images. */
+/* engine_passes.c - which paths the training passes of an epoch ran. */
 #include "base/mem.h"
 #include "engine/engine_state.h"
 
 void pada__passes_free(pada_engine *e)
 {
     pada_free(e->passes.paths);
-    pada_free(e->passes.images);
     e->passes = (engine_passes){0};
 }
 
@@ -15,8 +14,6 @@ static pada_status make_room(engine_passes *passes, int n_passes)
 
     PADA_TRY(pada_calloc(&memory, (size_t)n_passes, sizeof *passes->paths));
     passes->paths = memory;
-    PADA_TRY(pada_calloc(&memory, (size_t)n_passes, sizeof *passes->images));
-    passes->images = memory;
     passes->cap = n_passes;
     return PADA_OK;
 }
@@ -37,8 +34,7 @@ void pada__passes_add(pada_engine *e)
     engine_passes *passes = &e->passes;
 
     PADA_ASSERT(passes->n < passes->cap);
-    passes->paths[passes->n] = e->last_path;
-    passes->images[passes->n++] = e->last_n;
+    passes->paths[passes->n++] = e->last_path;
 }
 
 void pada__passes_visit(pada_engine *e, pada_state *s)
@@ -55,5 +51,4 @@ void pada__passes_visit(pada_engine *e, pada_state *s)
     passes->n = n;
     pada_state_array(s, "log/paths", PADA_STATE_U8, passes->paths,
                      n * (int64_t)sizeof *passes->paths);
-    pada_state_array(s, "log/pass_images", PADA_STATE_I32, passes->images, n);
 }

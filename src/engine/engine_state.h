@@ -29,13 +29,13 @@ typedef struct engine_log {
     int32_t *ranks;
     double *grad_norms, *clip_factors; /* [cap_steps] */
     double *site_norms;                /* [cap_steps, n_sites] */
+    double macs;                       /* of all forward passes */
 } engine_log;
 
 /* The passes in the log. In memory of the host, which chose them. */
 typedef struct engine_passes {
     int n, cap;
     pada_path *paths; /* [cap] */
-    int32_t *images;  /* [cap] how many */
 } engine_passes;
 
 /* Running moments of the gradients; the two buffers are NULL until variance_begin. */
@@ -126,6 +126,8 @@ void pada__weights_changed(pada_engine *e);
 pada_results pada__log_results(const pada_engine *e, int n);
 void *pada__log_record(const pada_engine *e);
 void pada__log_pass(pada_engine *e);
+/* After every forward pass. */
+void pada__log_work(pada_engine *e);
 void pada__log_step(pada_engine *e, const pada_step_stats *stats);
 /* Brings everything here. A failure of the device, or a gradient that was not finite, is reported. */
 pada_status pada__log_fetch(pada_engine *e);

@@ -89,6 +89,7 @@ static void visit_log(pada_engine *e, pada_state *s)
     }
     log->n_steps = log->n_read_steps = counts[0];
     log->n_images = log->n_read_images = counts[1];
+    pada_state_array(s, "log/macs", PADA_STATE_F64, &log->macs, 1);
     pada_state_array(s, "log/losses", PADA_STATE_F64, log->losses, log->n_images);
     pada_state_array(s, "log/norms", PADA_STATE_F64, log->norms, log->n_images);
     pada_state_array(s, "log/ranks", PADA_STATE_I32, log->ranks, log->n_images);

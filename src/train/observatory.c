@@ -77,21 +77,15 @@ static void observe_paths(const pada_observation *seen, pada_epoch_metrics *m)
 {
     const pada_space *space = seen->env->space;
     const double entropy = pada_path_sampler_entropy(seen->drawn_from->paths);
-    double macs = 0;
     int64_t dead = 0;
 
     for (int i = 0; i < seen->log->n_passes; i++) {
-        pada_path live;
-        pada_cost cost;
-        space->ops->canonical(space, &seen->log->paths[i], &live);
-        space->ops->cost(space, &live, &cost);
-        macs += (double)cost.macs * seen->log->pass_images[i];
-        dead += space->ops->dead && space->ops->dead(space, &live);
+        dead += space->ops->dead && space->ops->dead(space, &seen->log->paths[i]);
     }
     pada_epoch_metrics_add(m, entropy, "path_entropy");
     observe_choices(seen, m);
     pada_epoch_metrics_add(m, (double)dead / seen->log->n_passes, "dead");
-    pada_epoch_metrics_add(m, macs / 1e9, "gmacs");
+    pada_epoch_metrics_add(m, seen->log->macs / 1e9, "gmacs");
     /* Exactly zero is one path on purpose. */
     if (entropy < LOW_ENTROPY && entropy > 0) pada_epoch_metrics_warn(m, "entropy");
 }

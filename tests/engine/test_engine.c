@@ -576,6 +576,35 @@ static void test_dead_cell(void **state)
     }
 }
 
+/* The log counts the multiply-adds of passes of both modes, as the space does for living paths; a dead path has
+ * a bias to add. */
+static void test_counted_work(void **state)
+{
+    const pada_path paths[] = {path_of(3, 3, 3, 3, 3, 3), path_of(3, 1, 4, 2, 1, 3),
+                               path_of(3, 3, 3, 0, 0, 0)};
+    pada_engine *e = make_engine("ref");
+    const pada_space *space = pada_engine_space(e);
+    double want = 0;
+    pada_log log;
+
+    (void)state;
+    CHECK_OK(pada_engine_log_begin(e, 1, 3, 3 * 5));
+    for (int k = 0; k < 3; k++) {
+        const pada_batch batch = batch_of(5), other = batch_of(3);
+        pada_cost cost = {.macs = CLASSES};
+        if (k < 2) space->ops->cost(space, &paths[k], &cost);
+        CHECK_OK(pada_engine_forward(e, &paths[k], &batch, PADA_TRAIN));
+        CHECK_OK(pada_engine_forward(e, &paths[k], &other, PADA_EVAL));
+        want += 8.0 * (double)cost.macs;
+        CHECK_OK(pada_engine_log_read(e, &log));
+        assert_true(log.macs == want);
+    }
+    CHECK_OK(pada_engine_log_begin(e, 1, 1, 5));
+    CHECK_OK(pada_engine_log_read(e, &log));
+    assert_true(log.macs == 0);
+    pada_engine_destroy(e);
+}
+
 /* ||p - onehot|| of equal logits, and the counts of right answers with ties. */
 static void test_zero_logits(void **state)
 {
@@ -1002,6 +1031,7 @@ int main(void)
         cmocka_unit_test(test_unsampled_gradients_are_zero),
         cmocka_unit_test(test_grad_norm),
         cmocka_unit_test(test_dead_cell),
+        cmocka_unit_test(test_counted_work),
         cmocka_unit_test(test_zero_logits),
         cmocka_unit_test(test_snapshot),
         cmocka_unit_test(test_differences),
