@@ -76,7 +76,6 @@ pada_status pada__plan_path(pada_engine *e, const pada_path *path, int n_images,
 static pada_status make_buffers(pada_engine *e)
 {
     const int size = pada_dtype_bytes(e->backend->dtype);
-    void *mem;
 
     e->buffer_bytes = pada_params_elements(e->params) * size;
     PADA_TRY(e->backend->alloc(e->device, &e->weights, e->buffer_bytes));
@@ -84,11 +83,7 @@ static pada_status make_buffers(pada_engine *e)
         PADA_TRY(e->backend->alloc(e->device, &e->grads, e->buffer_bytes));
         PADA_TRY(e->backend->alloc(e->device, &e->velocity, e->buffer_bytes));
     }
-    PADA_TRY(e->backend->alloc(e->device, &e->results.loss, (int64_t)e->batch_size * size));
-    PADA_TRY(e->backend->alloc(e->device, &e->results.norm, (int64_t)e->batch_size * size));
-    PADA_TRY(e->backend->alloc(e->device, &mem, (int64_t)e->batch_size * (int64_t)sizeof(int32_t)));
-    e->results.rank = mem;
-    return PADA_OK;
+    return pada__results_alloc(e, &e->results, e->batch_size);
 }
 
 static pada_status build_engine(pada_engine *e, int n_threads)

@@ -23,13 +23,8 @@ void pada__log_free(pada_engine *e)
     pada_free(log->clip_factors);
     pada_free(log->site_norms);
     pada_free(log->active);
-    void *buffers[] = {log->results.loss, log->results.norm, log->results.rank, log->records};
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
-        if (buffers[i]) e->backend->release(e->device, buffers[i]);
-    if (e->bindings.results.loss != e->results.loss) { /* what the last pass left is gone */
-        e->bindings.results = e->results;
-        e->last_n = 0;
-    }
+    if (log->records) e->backend->release(e->device, log->records);
+    pada__results_free(e, &log->results, log->cap_images);
     *log = (engine_log){0};
 }
 
@@ -42,12 +37,8 @@ static pada_status make_device_room(pada_engine *e, int64_t n_steps, int64_t n_i
 {
     const int64_t size = pada_dtype_bytes(e->backend->dtype);
     engine_log *log = &e->log;
-    void *memory;
 
-    PADA_TRY(e->backend->alloc(e->device, &log->results.loss, n_images * size));
-    PADA_TRY(e->backend->alloc(e->device, &log->results.norm, n_images * size));
-    PADA_TRY(e->backend->alloc(e->device, &memory, n_images * (int64_t)sizeof(int32_t)));
-    log->results.rank = memory;
+    PADA_TRY(pada__results_alloc(e, &log->results, n_images));
     if (!e->backend->clip_sgd) return PADA_OK;
     return e->backend->alloc(e->device, &log->records, n_steps * record_size(e) * size);
 }
@@ -97,15 +88,9 @@ pada_status pada_engine_log_begin(pada_engine *e, int n_steps, int n_passes, int
 
 pada_results pada__log_results(const pada_engine *e, int n)
 {
-    const int64_t size = pada_dtype_bytes(e->backend->dtype), at = e->log.n_images;
-    const pada_results *r = &e->log.results;
-
     if (e->log.cap_images == 0) return e->results;
-    PADA_ASSERT(at + n <= e->log.cap_images);
-    return (pada_results){.loss = (char *)r->loss + at * size,
-                          .norm = (char *)r->norm + at * size,
-                          .rank = r->rank + at,
-                          .align = e->results.align};
+    PADA_ASSERT(e->log.n_images + n <= e->log.cap_images);
+    return pada__results_from(e, &e->log.results, e->log.n_images);
 }
 
 void pada__log_pass(pada_engine *e)

@@ -4,6 +4,44 @@
 #include "base/mem.h"
 #include "engine/engine_state.h"
 
+/* ---- room ---- */
+
+pada_status pada__results_alloc(pada_engine *e, pada_results *results, int64_t n)
+{
+    const int64_t bytes = n * pada_dtype_bytes(e->backend->dtype);
+    void *memory;
+
+    PADA_TRY(e->backend->alloc(e->device, &results->loss, bytes));
+    PADA_TRY(e->backend->alloc(e->device, &results->norm, bytes));
+    PADA_TRY(e->backend->alloc(e->device, &memory, n * (int64_t)sizeof(int32_t)));
+    results->rank = memory;
+    return PADA_OK;
+}
+
+void pada__results_free(pada_engine *e, pada_results *results, int64_t n)
+{
+    void *buffers[] = {results->loss, results->norm, results->rank};
+    const char *first = results->loss, *last = e->bindings.results.loss;
+
+    if (last && first && last >= first && last < first + n * pada_dtype_bytes(e->backend->dtype)) {
+        e->bindings.results = e->results;
+        e->last_n = 0;
+    }
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        if (buffers[i]) e->backend->release(e->device, buffers[i]);
+    *results = (pada_results){0};
+}
+
+pada_results pada__results_from(const pada_engine *e, const pada_results *results, int64_t first)
+{
+    const int64_t bytes = first * pada_dtype_bytes(e->backend->dtype);
+
+    return (pada_results){.loss = (char *)results->loss + bytes,
+                          .norm = (char *)results->norm + bytes,
+                          .rank = results->rank + first,
+                          .align = e->results.align};
+}
+
 /* ---- the last pass ---- */
 
 void pada_engine_losses(const pada_engine *e, double *losses)
@@ -58,25 +96,17 @@ void pada_engine_logits(const pada_engine *e, double *logits)
 
 void pada__tally_free(pada_engine *e)
 {
-    engine_tally *tally = &e->tally;
-    void *buffers[] = {tally->results.loss, tally->results.norm, tally->results.rank};
-
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
-        if (buffers[i]) e->backend->release(e->device, buffers[i]);
-    pada_free(tally->losses);
-    *tally = (engine_tally){0};
+    pada__results_free(e, &e->tally.results, e->tally.cap);
+    pada_free(e->tally.losses);
+    e->tally = (engine_tally){0};
 }
 
 static pada_status make_room(pada_engine *e, int n_images)
 {
-    const int64_t bytes = n_images * (int64_t)pada_dtype_bytes(e->backend->dtype);
     engine_tally *tally = &e->tally;
     void *memory;
 
-    PADA_TRY(e->backend->alloc(e->device, &tally->results.loss, bytes));
-    PADA_TRY(e->backend->alloc(e->device, &tally->results.norm, bytes));
-    PADA_TRY(e->backend->alloc(e->device, &memory, n_images * (int64_t)sizeof(int32_t)));
-    tally->results.rank = memory;
+    PADA_TRY(pada__results_alloc(e, &tally->results, n_images));
     PADA_TRY(pada_calloc(&memory, (size_t)n_images, sizeof *tally->losses));
     tally->losses = memory;
     tally->cap = n_images;
@@ -99,15 +129,12 @@ pada_status pada_engine_tally_begin(pada_engine *e, int n_images)
 
 pada_results pada__tally_results(pada_engine *e, int n)
 {
-    const int64_t size = pada_dtype_bytes(e->backend->dtype), at = e->tally.n;
-    const pada_results *r = &e->tally.results;
+    const int first = e->tally.n;
 
     if (!e->tally.open) return e->results;
-    PADA_ASSERT(at + n <= e->tally.cap);
+    PADA_ASSERT(first + n <= e->tally.cap);
     e->tally.n += n;
-    return (pada_results){.loss = (char *)r->loss + at * size,
-                          .norm = (char *)r->norm + at * size,
-                          .rank = r->rank + at};
+    return pada__results_from(e, &e->tally.results, first);
 }
 
 pada_status pada_engine_tally_end(pada_engine *e, pada_results_view *view)

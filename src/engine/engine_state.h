@@ -133,7 +133,12 @@ void pada__log_step(pada_engine *e, const pada_step_stats *stats);
 pada_status pada__log_fetch(pada_engine *e);
 void pada__log_free(pada_engine *e);
 
-/* engine_results.c: where the next evaluation of n images leaves its results. */
+/* engine_results.c: room for losses, norms and ranks of n images, from zeros; gives it back, also after a failure,
+ * and what the last pass left in it is gone; what begins at image `first` of it. */
+pada_status pada__results_alloc(pada_engine *e, pada_results *results, int64_t n);
+void pada__results_free(pada_engine *e, pada_results *results, int64_t n);
+pada_results pada__results_from(const pada_engine *e, const pada_results *results, int64_t first);
+/* Where the next evaluation of n images leaves its results. */
 pada_results pada__tally_results(pada_engine *e, int n);
 void pada__tally_free(pada_engine *e);
 
