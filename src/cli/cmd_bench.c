@@ -298,10 +298,10 @@ static pada_status make_images(bench *b, bool rank)
 {
     const pada_evaluator_desc desc = {
         .data = &b->images.data, .split = PADA_SPLIT_TRAIN, .batch_size = (int)b->batch};
+    const int n = (int)(rank ? b->n_images : b->batch);
 
-    if (b->batch > b->n_images) b->n_images = b->batch;
-    PADA_TRY(pada_bench_images_init(&b->images, b->engine, (int)(rank ? b->n_images : b->batch),
-                                    (int)b->batch, b->seed));
+    PADA_TRY(pada_bench_images_init(&b->images, b->engine, n, n < b->batch ? n : (int)b->batch,
+                                    b->seed));
     return rank ? pada_evaluator_create(&b->evaluator, &desc) : PADA_OK;
 }
 

@@ -29,6 +29,12 @@ done
 pada bench step $small --n-paths 2
 expect_rc 0
 expect_out_has 'images/s'
+# fewer images than a batch: so many are evaluated
+pada bench rank --channels 4 --cells 1 --image-size 8 --batch 64 --images 3 --n-paths 1 --repeats 1 --json
+expect_rc 0
+checks=$((checks + 1))
+python3 -c 'import json, sys; d = json.load(sys.stdin); sys.exit(abs(d["images_per_second"] * d["ms"] / 3e3 - 1) > 1e-6)' \
+    <"$work/out" || complain 'not three images'
 pada bench kernels --batch 2 --repeats 1 --json
 expect_rc 0
 expect_no_err
