@@ -60,11 +60,22 @@ expect_no_err() {
     [ ! -s "$work/err" ] || complain "stderr is not empty"
 }
 
-# A wrong call: exit code 2, a message, and nothing on standard output.
-expect_usage_error() {
-    expect_rc 2
-    expect_err "$1"
+# refused RC TEXT: an exit code, a message with the text, and nothing on standard output.
+refused() {
+    expect_rc "$1"
+    expect_err "$2"
     expect_out ''
+}
+
+# A wrong call.
+expect_usage_error() {
+    refused 2 "$1"
+}
+
+# check CONDITION...: a test of the shell, with what is wrong.
+check() {
+    checks=$((checks + 1))
+    [ "$@" ] || complain "not so: $*"
 }
 
 # Two runs: the newest checkpoints are the same bytes, and so are the metrics but for seconds and the files of

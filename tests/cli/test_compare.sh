@@ -3,15 +3,6 @@
 # shellcheck source=tests/cli/harness.sh
 . "$(dirname "$0")/harness.sh"
 
-refused() {
-    expect_rc "$1"
-    expect_err "$2"
-    expect_out ''
-}
-check() {
-    checks=$((checks + 1))
-    [ "$@" ] || complain "not so: $*"
-}
 
 # 125 networks; `good` follows the truth but for small errors, `bad` only a little, `odd` lacks the last one.
 awk 'BEGIN {

@@ -4,11 +4,6 @@
 . "$(dirname "$0")/harness.sh"
 
 dir=$work/set
-refused() {
-    expect_rc "$1"
-    expect_err "$2"
-    expect_out ''
-}
 # Fails, with findings on standard output and their number on standard error.
 expect_problems() {
     expect_rc 65

@@ -11,10 +11,6 @@ skip='|skip_connect~0|+|skip_connect~0|skip_connect~1|+|skip_connect~0|skip_conn
 dead_conv='|nor_conv_3x3~0|+|none~0|none~1|+|skip_connect~0|none~1|none~2|'
 dead_skip='|skip_connect~0|+|none~0|none~1|+|skip_connect~0|none~1|none~2|'
 
-check() {
-    checks=$((checks + 1))
-    [ "$@" ] || complain "not so: $*"
-}
 # slice_of COMMAND...: runs it, and sets `slice` to a sixth of the seconds that it took
 slice_of() {
     begun=$(date +%s.%N)

@@ -9,10 +9,6 @@ on_terminal() {
     python3 "$PADA_SOURCE/tests/cli/on_terminal.py" "$PADA_BINARY" "$@" >"$work/out" 2>"$work/err"
     rc=$?
 }
-check() {
-    checks=$((checks + 1))
-    [ "$@" ] || complain "not so: $*"
-}
 matches() { # matches N REGEX: that many lines of stderr
     check "$(grep -cE "$2" "$work/err")" -eq "$1"
 }

@@ -18,15 +18,6 @@ printf 'note,score,arch\nx,3,%s\ny,1,%s\n,4,%s\nz,2,%s\n' "$b" "$d" "$a" "$c" >"
 rank_scores() {
     pada rank --predictions "$scores" --truth "$truth" "$@"
 }
-refused() {
-    expect_rc "$1"
-    expect_err "$2"
-    expect_out ''
-}
-check() { # check CONDITION... : a test of the shell, with what is wrong
-    checks=$((checks + 1))
-    [ "$@" ] || complain "not so: $*"
-}
 no_ranking() {
     checks=$((checks + 1))
     [ ! -e "$out" ] && [ ! -e "$out.partial" ] || complain "files were written"

@@ -14,11 +14,6 @@ lacks() {
     checks=$((checks + 1))
     ! grep -qF -- "$1" "$page" || complain "the page has: $1"
 }
-refused() {
-    expect_rc "$1"
-    expect_err "$2"
-    expect_out ''
-}
 report() {
     pada report "$@" --out "$page"
 }

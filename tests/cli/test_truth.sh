@@ -11,15 +11,6 @@ printf '%s\n%s\n%s\n' "$a" "$b" "$c" >"$work/list"
 truth() {
     pada truth --threads 1 --channels 4 --cells 1 --epochs 2 --batch-size 1000 --seed 3 "$@"
 }
-refused() {
-    expect_rc "$1"
-    expect_err "$2"
-    expect_out ''
-}
-check() { # check CONDITION... : a test of the shell, with what is wrong
-    checks=$((checks + 1))
-    [ "$@" ] || complain "not so: $*"
-}
 same() {
     checks=$((checks + 1))
     cmp -s "$1" "$2" || complain "$1 and $2 differ"
