@@ -28,7 +28,8 @@ template <class T> static constexpr int shared_bytes(void)
 }
 
 /* Partial sums of one block: dz^T times act(y), shifted by every tap. Accumulators are stored as lanes
- * hold them: [pair][tap][8 channels in][lane] float4. One row of the kernel at a time. */
+ * hold them: [pair][tap][8 channels in][lane] float4. One column of the kernel at a time: a row of act(y)
+ * is loaded once and meets the rows of dz that its taps need, which stay in registers. */
 template <class T, int TAPS>
 static __device__ __forceinline__ void weight_gradient(uint32_t dz, uint32_t x, float4 *room,
                                                        float4 *partial, const node_thread<T> &t)
@@ -40,42 +41,39 @@ static __device__ __forceinline__ void weight_gradient(uint32_t dz, uint32_t x, 
     /* A is dz transposed: rows are channels out, columns pixels. B: rows pixels, columns channels in. */
     const int pixel_a =
         T::padded(strip, (t.lane & 7) + (t.lane >> 4) * 8) + (row + 1) * T::PITCH + 1;
-    const int pixel_b = T::padded(strip, t.lane & 15) + row * T::PITCH;
+    const int pixel_b = T::padded(strip, t.lane & 15) + (TAPS == 9 ? row : row + 1) * T::PITCH;
     const uint32_t a_at = dz + T::offset(pixel_a, pair / S::SIDE * 2 + (t.lane >> 3 & 1));
-    uint32_t b_at[WIDE];
 
-#pragma unroll
-    for (int d = 0; d < WIDE; d++)
-        b_at[d] = x + T::offset(pixel_b + (TAPS == 9 ? d : 1), pair % S::SIDE * 2 + (t.lane >> 4)) +
-                  (uint32_t)(TAPS == 9 ? 0 : T::ROW_BYTES);
 #pragma unroll 1
-    for (int dy = 0; dy < WIDE; dy++) {
+    for (int dx = 0; dx < WIDE; dx++) {
+        const uint32_t b_at = x + T::offset(pixel_b + (TAPS == 9 ? dx : 1),
+                                            pair % S::SIDE * 2 + (t.lane >> 4));
         float sum[WIDE][2][4] = {};
+        uint32_t a[WIDE][4];
 #pragma unroll
-        for (int i = 0; i < S::STEPS; i++) {
-            uint32_t a[4];
-            cuda_load_transposed(a, a_at + (uint32_t)(i * T::ROW_BYTES));
+        for (int i = 0; i < S::STEPS + WIDE - 1; i++) {
+            uint32_t b[4];
+            if (i < S::STEPS)
+                cuda_load_transposed(a[i % WIDE], a_at + (uint32_t)(i * T::ROW_BYTES));
+            cuda_load_transposed(b, b_at + (uint32_t)(i * T::ROW_BYTES));
 #pragma unroll
-            for (int d = 0; d < WIDE; d++) {
-                uint32_t b[4];
-                cuda_load_transposed(b, b_at[d] + (uint32_t)(i * T::ROW_BYTES));
-                cuda_mma(sum[d][0], a, b[0], b[1]);
-                cuda_mma(sum[d][1], a, b[2], b[3]);
+            for (int dy = 0; dy < WIDE; dy++) {
+                if (i - dy < 0 || i - dy >= S::STEPS) continue;
+                cuda_mma(sum[dy][0], a[(i - dy) % WIDE], b[0], b[1]);
+                cuda_mma(sum[dy][1], a[(i - dy) % WIDE], b[2], b[3]);
             }
         }
 #pragma unroll
-        for (int d = 0; d < WIDE; d++) {
-            b_at[d] += (uint32_t)T::ROW_BYTES;
+        for (int dy = 0; dy < WIDE; dy++)
 #pragma unroll
             for (int n = 0; n < 2; n++) {
                 const float4 v =
-                    make_float4(sum[d][n][0], sum[d][n][1], sum[d][n][2], sum[d][n][3]);
+                    make_float4(sum[dy][n][0], sum[dy][n][1], sum[dy][n][2], sum[dy][n][3]);
                 if (S::PARTS == 1)
-                    partial[((pair * TAPS + dy * 3 + d) * 2 + n) * 32 + t.lane] = v;
+                    partial[((pair * TAPS + dy * 3 + dx) * 2 + n) * 32 + t.lane] = v;
                 else
-                    room[part * TOTAL + ((pair * WIDE + d) * 2 + n) * 32 + t.lane] = v;
+                    room[part * TOTAL + ((pair * WIDE + dy) * 2 + n) * 32 + t.lane] = v;
             }
-        }
         if (S::PARTS == 1) continue;
         __syncthreads();
         for (int i = t.tid; i < TOTAL; i += T::THREADS) {
@@ -85,8 +83,8 @@ static __device__ __forceinline__ void weight_gradient(uint32_t dz, uint32_t x, 
                 const float4 v = room[k * TOTAL + i];
                 s.x += v.x, s.y += v.y, s.z += v.z, s.w += v.w;
             }
-            const int of = i / (WIDE * 64), rest = i % (WIDE * 64);
-            partial[(of * TAPS + dy * 3) * 64 + rest] = s;
+            const int of = i / (WIDE * 64), dy = i / 64 % WIDE;
+            partial[(of * TAPS + dy * 3 + dx) * 64 + i % 64] = s;
         }
         __syncthreads();
     }
