@@ -91,7 +91,7 @@ static pada_status prepare_logits(eval *v)
                          v->n_paths);
     PADA_TRY(pada_writer_begin(&writer, v->logits_file));
     pada_writer_abort(writer);
-    PADA_TRY(pada_calloc(&memory, (size_t)pada_evaluator_n_images(v->net.evaluator),
+    PADA_TRY(pada_calloc(&memory, (size_t)pada_evaluator_n_images(v->net.workers[0].evaluator),
                          (size_t)v->net.data->n_classes * sizeof *v->logits));
     v->logits = memory;
     return PADA_OK;
@@ -110,7 +110,7 @@ static pada_status prepare(eval *v, const pada_options *options)
     PADA_TRY(pada_supernet_open(&v->net, &v->run_args, options, run));
     PADA_TRY(read_paths(v, options, has_run));
     PADA_TRY(prepare_logits(v));
-    return pada_supernet_load(&v->net, v->seed);
+    return pada_supernet_load(&v->net, v->seed, 1);
 }
 
 static double percent(int part, int whole)
@@ -131,7 +131,8 @@ static pada_status describe(const eval *v, const pada_path *path, const pada_eva
     if (st == PADA_OK && v->json) {
         char hash[17];
         json_t *object = json_object();
-        snprintf(hash, sizeof hash, "%016" PRIx64, pada_engine_weights_hash(v->net.engine));
+        snprintf(hash, sizeof hash, "%016" PRIx64,
+                 pada_engine_weights_hash(v->net.workers[0].engine));
         pada_json_set(out, object, "arch", json_string(name.data));
         pada_json_set(out, object, "images", json_integer(result->n_images));
         pada_json_set(out, object, "top1", json_real(top1));
@@ -156,19 +157,20 @@ static pada_status enter_supernet(eval *v, const pada_path *path)
 
     if (!v->net.family) return PADA_OK;
     PADA_TRY(pada_family_find(v->net.family, path, &supernet));
-    return pada_family_enter(v->net.family, supernet, v->net.engine);
+    return pada_family_enter(v->net.family, supernet, v->net.workers[0].engine);
 }
 
 static pada_status evaluate(eval *v, pada_text *out)
 {
-    const int64_t dims[] = {pada_evaluator_n_images(v->net.evaluator), v->net.data->n_classes};
+    const int64_t dims[] = {pada_evaluator_n_images(v->net.workers[0].evaluator),
+                            v->net.data->n_classes};
 
     for (int i = 0; i < v->n_paths; i++) {
         const double start = pada_clock_seconds();
         pada_evaluation result;
         PADA_TRY(enter_supernet(v, &v->paths[i]));
-        PADA_TRY(
-            pada_evaluator_run(v->net.evaluator, v->net.engine, &v->paths[i], v->logits, &result));
+        PADA_TRY(pada_evaluator_run(v->net.workers[0].evaluator, v->net.workers[0].engine,
+                                    &v->paths[i], v->logits, &result));
         PADA_TRY(describe(v, &v->paths[i], &result, pada_clock_seconds() - start, out));
     }
     return v->logits ? pada_npy_write_f32(v->logits_file, v->logits, dims, 2) : PADA_OK;

@@ -159,9 +159,9 @@ static pada_status choose_networks(rank *r)
 
 static pada_status evaluate(rank *r)
 {
-    const pada_ranking_desc desc = {.engine = r->net.engine,
+    const pada_ranking_desc desc = {.workers = r->net.workers,
+                                    .n_workers = r->net.n_workers,
                                     .family = r->net.family,
-                                    .evaluator = r->net.evaluator,
                                     .paths = r->list.paths,
                                     .n_paths = r->list.n,
                                     .out = r->score_file,
@@ -369,7 +369,7 @@ static pada_status make_scores(rank *r, const pada_options *options)
     if (r->run && !r->out) pada_text_add(&r->out_file, "%s/" DEFAULT_FILE, r->run);
     PADA_TRY(r->out_file.status);
     r->score_file = r->out ? r->out : r->run ? r->out_file.data : DEFAULT_FILE;
-    PADA_TRY(pada_supernet_load(&r->net, r->seed));
+    PADA_TRY(pada_supernet_load(&r->net, r->seed, 1));
     return evaluate(r);
 }
 

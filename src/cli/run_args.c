@@ -86,6 +86,16 @@ static pada_status read_config(pada_supernet *net, const pada_options *options, 
     return st;
 }
 
+static pada_status make_evaluator(pada_supernet *net, pada_evaluator **out)
+{
+    const pada_run_args *args = &net->args;
+
+    return pada_evaluator_create(out, &(pada_evaluator_desc){.data = net->data,
+                                                             .split = (pada_split)args->split,
+                                                             .limit = (int)args->limit,
+                                                             .batch_size = (int)args->batch_size});
+}
+
 static pada_status open_images(pada_supernet *net)
 {
     pada_run_args *args = &net->args;
@@ -95,11 +105,7 @@ static pada_status open_images(pada_supernet *net)
                                                     .splits = PADA_SPLIT_BIT(args->split),
                                                     .image_size = (int)args->space.image_size}));
     PADA_TRY(pada_space_for_data(&net->space, &args->space, net->data));
-    return pada_evaluator_create(&net->evaluator,
-                                 &(pada_evaluator_desc){.data = net->data,
-                                                        .split = (pada_split)args->split,
-                                                        .limit = (int)args->limit,
-                                                        .batch_size = (int)args->batch_size});
+    return make_evaluator(net, &net->workers[0].evaluator);
 }
 
 /* The supernets of a run, or the one of its newest checkpoint. */
@@ -123,23 +129,34 @@ pada_status pada_supernet_open(pada_supernet *net, const pada_run_args *args,
     return PADA_OK;
 }
 
-pada_status pada_supernet_load(pada_supernet *net, uint64_t seed)
+static pada_status load_worker(pada_supernet *net, pada_ranking_worker *worker, uint64_t seed)
 {
-    pada_engine_desc desc = {.space = &net->space,
-                             .mode = PADA_EVAL,
-                             .batch_size = pada_evaluator_batch_size(net->evaluator)};
+    pada_engine_desc desc = {.space = &net->space, .mode = PADA_EVAL};
 
+    if (!worker->evaluator) PADA_TRY(make_evaluator(net, &worker->evaluator));
+    desc.batch_size = pada_evaluator_batch_size(worker->evaluator);
     PADA_TRY(pada_engine_desc_from_args(&desc, &net->args.engine));
-    PADA_TRY(pada_engine_create(&net->engine, &desc));
-    return net->weights ? pada_engine_load_weights(net->engine, net->weights)
-                        : pada_engine_init_weights(net->engine, seed);
+    PADA_TRY(pada_engine_create(&worker->engine, &desc));
+    return net->weights ? pada_engine_load_weights(worker->engine, net->weights)
+                        : pada_engine_init_weights(worker->engine, seed);
+}
+
+pada_status pada_supernet_load(pada_supernet *net, uint64_t seed, int n_workers)
+{
+    PADA_ASSERT(n_workers >= 1 && n_workers <= PADA_MAX_IN_FLIGHT);
+    for (int i = 0; i < n_workers; i++)
+        PADA_TRY(load_worker(net, &net->workers[i], seed));
+    net->n_workers = n_workers;
+    return PADA_OK;
 }
 
 void pada_supernet_close(pada_supernet *net)
 {
-    pada_engine_destroy(net->engine);
+    for (int i = 0; i < PADA_MAX_IN_FLIGHT; i++) {
+        pada_engine_destroy(net->workers[i].engine);
+        pada_evaluator_destroy(net->workers[i].evaluator);
+    }
     pada_family_close(net->family);
-    pada_evaluator_destroy(net->evaluator);
     pada_dataset_close(net->data);
     pada_text_deinit(&net->checkpoint);
     pada_options_destroy(net->config);

@@ -14,7 +14,10 @@
 #include "data/dataset.h"
 #include "engine/engine.h"
 #include "study/evaluate.h"
+#include "study/ranking.h"
 #include "train/family.h"
+
+#define PADA_MAX_IN_FLIGHT 16 /* networks that are evaluated side by side */
 
 typedef struct pada_run_args {
     pada_space_args space;
@@ -43,8 +46,9 @@ typedef struct pada_supernet {
     pada_space space;
     pada_family *family; /* of a run with several supernets; else NULL */
     pada_dataset *data;
-    pada_evaluator *evaluator;
-    pada_engine *engine; /* NULL until loaded */
+    /* The first has its evaluator, and no engine, until all are loaded. */
+    pada_ranking_worker workers[PADA_MAX_IN_FLIGHT];
+    int n_workers;
 } pada_supernet;
 
 /* Whether a word of the command line is a run folder. */
@@ -53,9 +57,9 @@ bool pada_is_run(const char *word);
 /* Finds out what it is and opens the images: everything that is cheap. `run` may be NULL. */
 pada_status pada_supernet_open(pada_supernet *net, const pada_run_args *args,
                                const pada_options *options, const char *run);
-/* Makes the engine and loads the weights; without a file they are fresh ones of this seed, and those
- * of a family are loaded when they are needed. */
-pada_status pada_supernet_load(pada_supernet *net, uint64_t seed);
+/* Makes n_workers engines and loads the weights into each; without a file they are fresh ones of this seed,
+ * and those of a family are loaded when they are needed. */
+pada_status pada_supernet_load(pada_supernet *net, uint64_t seed, int n_workers);
 void pada_supernet_close(pada_supernet *net);
 
 #endif

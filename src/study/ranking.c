@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/pool.h"
 #include "base/text.h"
 #include "space/path_index.h"
 #include "study/ranking_partial.h"
@@ -31,9 +33,16 @@ typedef struct ranking {
     int *first;              /* [n_supernets + 1] where the jobs of each begin */
     job *jobs;
     int n_done;
-    int entered; /* supernet whose weights the engine has, or -1 */
+    int *entered; /* [n_workers] supernet whose weights the engine has, or -1 */
     char *partial_name;
     pada__partial *partial;
+
+    /* While the workers run. The lock is of jobs, n_done and partial, too. */
+    pthread_mutex_t lock;
+    int next; /* all jobs before it are done or somebody's */
+    double start, macs_left, macs_done;
+    pada_status status;
+    char message[1024]; /* of the failure, from the thread that had it */
 } ranking;
 
 /* ---- what there is to do ---- */
@@ -97,8 +106,11 @@ static pada_status make_jobs(ranking *r)
     int supernet = 0;
     void *mem;
 
-    r->entered = desc->family ? -1 : 0;
     r->n_supernets = desc->family ? pada_family_count(desc->family) : 1;
+    PADA_TRY(pada_calloc(&mem, (size_t)desc->n_workers, sizeof *r->entered));
+    r->entered = mem;
+    for (int w = 0; desc->family && w < desc->n_workers; w++)
+        r->entered[w] = -1;
     PADA_TRY(pada_calloc(&mem, (size_t)r->n_supernets + 1, sizeof *r->first));
     r->first = mem;
     PADA_TRY(pada_calloc(&mem, (size_t)r->n_supernets, sizeof *r->forms));
@@ -140,8 +152,8 @@ static void write_header(const ranking *r, pada_text *out)
     if (r->desc->family) pada_text_add(out, "supernets %d ", r->n_supernets);
     pada_text_add(out, "weights %016" PRIx64 ", ",
                   r->desc->family ? pada_family_hash(r->desc->family)
-                                  : pada_engine_weights_hash(r->desc->engine));
-    pada_evaluator_describe(r->desc->evaluator, out);
+                                  : pada_engine_weights_hash(r->desc->workers[0].engine));
+    pada_evaluator_describe(r->desc->workers[0].evaluator, out);
 }
 
 static void note_found(const ranking *r, pada__partial_found found)
@@ -192,59 +204,112 @@ static double macs_of(const ranking *r, const job *j)
     return (double)cost.macs;
 }
 
-static pada_status enter_supernet(ranking *r, int supernet)
+static pada_status enter_supernet(ranking *r, int worker, const job *j)
 {
-    if (supernet == r->entered) return PADA_OK;
-    r->entered = -1;
-    PADA_TRY(pada_family_enter(r->desc->family, supernet, r->desc->engine));
-    r->entered = supernet;
+    int supernet = 0;
+
+    while (j - r->jobs >= r->first[supernet + 1])
+        supernet++;
+    if (supernet == r->entered[worker]) return PADA_OK;
+    r->entered[worker] = -1;
+    PADA_TRY(pada_family_enter(r->desc->family, supernet, r->desc->workers[worker].engine));
+    r->entered[worker] = supernet;
     return PADA_OK;
 }
 
-static pada_status evaluate(ranking *r, job *j)
+/* The part that workers do at the same time. */
+static pada_status evaluate(ranking *r, int worker, const job *j, pada_evaluation *found)
 {
-    pada_evaluation found;
+    const pada_ranking_worker *w = &r->desc->workers[worker];
 
-    PADA_TRY(pada_evaluator_run(r->desc->evaluator, r->desc->engine, &j->form, NULL, &found));
-    j->done = true;
-    j->correct = found.top1;
-    j->loss = found.loss;
-    r->n_done++;
-    return pada__partial_append(
+    PADA_TRY(enter_supernet(r, worker, j));
+    return pada_evaluator_run(w->evaluator, w->engine, &j->form, NULL, found);
+}
+
+/* What is to be evaluated next; NULL when all is done or somebody's, or nothing more shall be begun. */
+static job *take_job(ranking *r)
+{
+    const pada_ranking_desc *desc = r->desc;
+
+    while (r->next < n_jobs(r) && r->jobs[r->next].done)
+        r->next++;
+    if (r->status != PADA_OK || r->next == n_jobs(r)) return NULL;
+    if (desc->stop && desc->stop(desc->user)) {
+        r->status = PADA_ESTOPPED;
+        return NULL;
+    }
+    return &r->jobs[r->next++];
+}
+
+static pada_status record(ranking *r, job *j, const pada_evaluation *found)
+{
+    const pada_ranking_desc *desc = r->desc;
+
+    PADA_TRY(pada__partial_append(
         r->partial,
-        &(pada__partial_entry){.path = j->network, .correct = found.top1, .loss = found.loss});
+        &(pada__partial_entry){.path = j->network, .correct = found->top1, .loss = found->loss}));
+    j->done = true;
+    j->correct = found->top1;
+    j->loss = found->loss;
+    r->n_done++;
+    r->macs_done += macs_of(r, j);
+    r->macs_left -= macs_of(r, j);
+    const double seconds = pada_clock_seconds() - r->start;
+    if (desc->progress)
+        desc->progress(desc->user, &(pada_ranking_progress){.n_done = r->n_done,
+                                                            .n_total = n_jobs(r),
+                                                            .seconds = seconds,
+                                                            .seconds_left = seconds * r->macs_left /
+                                                                            r->macs_done});
+    return PADA_OK;
+}
+
+/* Stopping is no failure yet: results that come later are kept. */
+static bool has_failed(const ranking *r)
+{
+    return r->status != PADA_OK && r->status != PADA_ESTOPPED;
+}
+
+/* Evaluates networks until none is left for this worker. */
+static void work(void *context, int worker, int thread)
+{
+    ranking *r = context;
+    pada_evaluation found;
+    job *j;
+
+    (void)thread;
+    pthread_mutex_lock(&r->lock);
+    while ((j = take_job(r))) {
+        pthread_mutex_unlock(&r->lock);
+        pada_status st = evaluate(r, worker, j, &found);
+        pthread_mutex_lock(&r->lock);
+        if (has_failed(r)) break; /* nothing is appended to what may be half a line */
+        if (st == PADA_OK) st = record(r, j, &found);
+        if (st == PADA_OK) continue;
+        r->status = st;
+        snprintf(r->message, sizeof r->message, "%s", pada_message());
+    }
+    pthread_mutex_unlock(&r->lock);
 }
 
 static pada_status evaluate_all(ranking *r)
 {
-    const pada_ranking_desc *desc = r->desc;
-    const int n = n_jobs(r);
-    const double start = pada_clock_seconds();
-    double macs_left = 0, macs_done = 0;
+    const int n_workers = r->desc->n_workers;
+    pada_pool *pool;
 
-    for (int i = 0; i < n; i++)
-        if (!r->jobs[i].done) macs_left += macs_of(r, &r->jobs[i]);
-    for (int i = 0, supernet = 0; i < n; i++) {
-        job *j = &r->jobs[i];
-        while (i >= r->first[supernet + 1])
-            supernet++;
-        if (j->done) continue;
-        if (desc->stop && desc->stop(desc->user))
-            return PADA_FAIL(PADA_ESTOPPED,
-                             "stopped after %d of %d evaluations; the same command goes on",
-                             r->n_done, n);
-        PADA_TRY(enter_supernet(r, supernet));
-        PADA_TRY(evaluate(r, j));
-        macs_done += macs_of(r, j);
-        macs_left -= macs_of(r, j);
-        const double seconds = pada_clock_seconds() - start;
-        if (desc->progress)
-            desc->progress(desc->user, &(pada_ranking_progress){
-                                           .n_done = r->n_done,
-                                           .n_total = n,
-                                           .seconds = seconds,
-                                           .seconds_left = seconds * macs_left / macs_done});
-    }
+    PADA_TRY(pada_pool_create(&pool, n_workers));
+    for (int i = 0; i < n_jobs(r); i++)
+        if (!r->jobs[i].done) r->macs_left += macs_of(r, &r->jobs[i]);
+    r->start = pada_clock_seconds();
+    pthread_mutex_init(&r->lock, NULL);
+    pada_pool_run(pool, n_workers, work, r);
+    pthread_mutex_destroy(&r->lock);
+    pada_pool_destroy(pool);
+    if (has_failed(r)) return PADA_FAIL(r->status, "%s", r->message);
+    if (r->status == PADA_ESTOPPED)
+        return PADA_FAIL(PADA_ESTOPPED,
+                         "stopped after %d of %d evaluations; the same command goes on", r->n_done,
+                         n_jobs(r));
     return PADA_OK;
 }
 
@@ -263,7 +328,7 @@ static void add_number(pada_text *out, double x)
 static pada_status write_rows(const ranking *r, pada_text *out)
 {
     const pada_space_ops *ops = r->space->ops;
-    const int n_images = pada_evaluator_n_images(r->desc->evaluator);
+    const int n_images = pada_evaluator_n_images(r->desc->workers[0].evaluator);
     int supernet = 0;
 
     pada_text_add(out, "arch,score,correct,images,loss\n");
@@ -293,10 +358,11 @@ static pada_status write_csv(const ranking *r)
 
 pada_status pada_ranking_run(const pada_ranking_desc *desc)
 {
-    ranking r = {.desc = desc, .space = pada_engine_space(desc->engine)};
+    ranking r = {.desc = desc, .space = pada_engine_space(desc->workers[0].engine)};
     pada_writer *writer;
     pada_status st;
 
+    PADA_ASSERT(desc->n_workers >= 1);
     /* Found out now, not after the work. */
     PADA_TRY(pada_writer_begin(&writer, desc->out));
     pada_writer_abort(writer);
@@ -308,6 +374,7 @@ pada_status pada_ranking_run(const pada_ranking_desc *desc)
 out:
     pada__partial_close(r.partial);
     pada_free(r.partial_name);
+    pada_free(r.entered);
     pada_free(r.jobs);
     for (int i = 0; r.forms && i < r.n_supernets; i++)
         pada_path_index_destroy(r.forms[i]);

@@ -7,7 +7,7 @@
  * once in each; all scores stand in one table. Results are kept
  * in `out`.partial as they come; a ranking that was stopped or killed goes on from there, if the
  * weights, the images and the sizes are still the same, whatever the list of networks. The result
- * does not depend on interruptions. */
+ * does not depend on interruptions, nor on how many networks are evaluated side by side. */
 #ifndef PADA_STUDY_RANKING_H
 #define PADA_STUDY_RANKING_H
 
@@ -28,12 +28,19 @@ typedef struct pada_ranking_progress {
     double seconds_left; /* by the multiply-adds that are left */
 } pada_ranking_progress;
 
-/* Everything is borrowed. The functions may be NULL. */
-typedef struct pada_ranking_desc {
-    pada_engine *engine;       /* has the weights, or gets those of the family */
-    const pada_family *family; /* NULL: one supernet */
+/* Evaluates one network at a time. */
+typedef struct pada_ranking_worker {
+    pada_engine *engine; /* has the weights, or gets those of the family */
     pada_evaluator *evaluator;
-    const pada_path *paths; /* [n_paths], all different; the order of the rows */
+} pada_ranking_worker;
+
+/* Everything is borrowed. The functions may be NULL; they are called from any thread, one at a time.
+ */
+typedef struct pada_ranking_desc {
+    const pada_ranking_worker *workers; /* [n_workers] with the same weights and images */
+    int n_workers;                      /* at least 1; further ones get threads of their own */
+    const pada_family *family;          /* NULL: one supernet */
+    const pada_path *paths;             /* [n_paths], all different; the order of the rows */
     int n_paths;
     const char *out; /* replaced when all is done */
     void *user;
@@ -42,7 +49,8 @@ typedef struct pada_ranking_desc {
     void (*note)(void *user, const char *text); /* one line about an earlier partial file */
 } pada_ranking_desc;
 
-/* PADA_ESTOPPED when `stop` said so: the same call goes on. */
+/* PADA_ESTOPPED when `stop` said so: the same call goes on. After that, and after a failure, evaluations
+ * that are under way are ended and no others begun; the first failure is returned. */
 pada_status pada_ranking_run(const pada_ranking_desc *desc);
 
 #ifdef __cplusplus

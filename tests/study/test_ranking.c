@@ -1,115 +1,9 @@
 /* test_ranking.c - rankings against single evaluations, and interrupted ones against whole ones. */
-#include "base/scratch.h"
+#include "study/ranking_fixture.h"
 
 #include <math.h>
 
 #include "check.h"
-#include "space/nb201_cells.h"
-#include "study/ranking.h"
-
-enum { N_PATHS = 9, N_FORMS = 6, N_IMAGES = 12, BATCH = 4 };
-
-typedef struct fixture {
-    pada_space space;
-    pada_dataset *data;
-    pada_engine *engine;
-    pada_evaluator *evaluator;
-    const pada_family *family; /* NULL: one supernet */
-} fixture;
-
-/* Six different forms: 1 and 2 are the same without dead edges, and so are 3, 4 and 5. */
-static const pada_path paths[N_PATHS] = {
-    {{3, 1, 2, 4, 3, 1}}, {{0, 0, 0, 3, 0, 0}}, {{3, 0, 0, 3, 0, 0}},
-    {{0, 0, 0, 0, 0, 0}}, {{3, 3, 3, 0, 0, 0}}, {{0, 0, 1, 0, 2, 3}},
-    {{1, 1, 1, 1, 1, 1}}, {{2, 0, 3, 0, 0, 2}}, {{4, 4, 0, 1, 2, 0}},
-};
-
-/* What the callbacks saw and shall do. */
-typedef struct watch {
-    int n_evaluated, stop_after; /* -1: never */
-    int last_done, last_total;
-    char note[512];
-} watch;
-
-static bool stop(void *user)
-{
-    const watch *w = user;
-
-    return w->stop_after >= 0 && w->n_evaluated >= w->stop_after;
-}
-
-static void progress(void *user, const pada_ranking_progress *p)
-{
-    watch *w = user;
-
-    w->n_evaluated++;
-    w->last_done = p->n_done;
-    w->last_total = p->n_total;
-    assert_true(p->seconds >= 0 && p->seconds_left >= 0);
-}
-
-static void note(void *user, const char *text)
-{
-    snprintf(((watch *)user)->note, sizeof((watch *)user)->note, "%s", text);
-}
-
-static int setup(void **state)
-{
-    const pada_space_config config = {.channels = 4, .cells = 1, .classes = 10, .image_size = 16};
-    pada_engine_desc desc = {.n_threads = 1, .batch_size = BATCH, .mode = PADA_EVAL};
-    static fixture f;
-
-    f.space = nb201_space(&config);
-    desc.space = &f.space;
-    assert_ok(pada_dataset_open(
-        &f.data,
-        &(pada_dataset_desc){.where = "builtin", .splits = PADA_SPLIT_BIT(PADA_SPLIT_TEST)}));
-    assert_ok(pada_backend_find(&desc.backend, "cpu"));
-    assert_ok(pada_engine_create(&f.engine, &desc));
-    assert_ok(pada_engine_init_weights(f.engine, 7));
-    assert_ok(pada_evaluator_create(&f.evaluator, &(pada_evaluator_desc){.data = f.data,
-                                                                         .split = PADA_SPLIT_TEST,
-                                                                         .limit = N_IMAGES,
-                                                                         .batch_size = BATCH}));
-    *state = &f;
-    return scratch_setup(state);
-}
-
-static int teardown(void **state)
-{
-    fixture *f = *state;
-
-    pada_evaluator_destroy(f->evaluator);
-    pada_engine_destroy(f->engine);
-    pada_dataset_close(f->data);
-    return scratch_teardown(state);
-}
-
-static pada_status rank(const fixture *f, const char *out, watch *w)
-{
-    const int stop_after = w->stop_after;
-
-    *w = (watch){.stop_after = stop_after};
-    return pada_ranking_run(&(pada_ranking_desc){.engine = f->engine,
-                                                 .family = f->family,
-                                                 .evaluator = f->evaluator,
-                                                 .paths = paths,
-                                                 .n_paths = N_PATHS,
-                                                 .out = out,
-                                                 .user = w,
-                                                 .stop = stop,
-                                                 .progress = progress,
-                                                 .note = note});
-}
-
-static void assert_same_file(const char *path, const char *expected)
-{
-    pada_file file;
-
-    assert_ok(pada_file_open(&file, expected));
-    assert_file_holds(path, file.data, file.bytes);
-    pada_file_close(&file);
-}
 
 /* Every row is what the evaluation of that very path gives, dead edges and all. */
 static void test_rows(void **state)
@@ -138,7 +32,8 @@ static void test_rows(void **state)
         pada_evaluation one;
 
         line = strchr(line, '\n') + 1;
-        assert_ok(pada_evaluator_run(f->evaluator, f->engine, &paths[i], NULL, &one));
+        assert_ok(pada_evaluator_run(f->workers[0].evaluator, f->workers[0].engine, &paths[i], NULL,
+                                     &one));
         assert_ok(f->space.ops->format(&f->space, &paths[i], NULL, &row));
         snprintf(number, sizeof number, ",%d,%d,", one.top1, N_IMAGES);
         assert_int_equal(strncmp(line, row.data, row.length), 0);
@@ -266,10 +161,10 @@ static void test_other_work_starts_anew(void **state)
     pada_evaluator *fewer;
 
     assert_ok(rank(&f, whole, &w));
-    assert_ok(pada_engine_init_weights(f.engine, 8));
+    assert_ok(pada_engine_init_weights(f.workers[0].engine, 8));
     w.stop_after = 3;
     assert_int_equal(rank(&f, out, &w), PADA_ESTOPPED);
-    assert_ok(pada_engine_init_weights(f.engine, 7));
+    assert_ok(pada_engine_init_weights(f.workers[0].engine, 7));
     w.stop_after = -1;
     assert_ok(rank(&f, out, &w));
     assert_non_null(strstr(w.note, "ranking.csv.partial: of other weights, images or sizes"));
@@ -285,11 +180,11 @@ static void test_other_work_starts_anew(void **state)
                                                                  .split = PADA_SPLIT_TEST,
                                                                  .limit = others[i].limit,
                                                                  .batch_size = others[i].batch}));
-        pada_evaluator *own = f.evaluator;
-        f.evaluator = fewer;
+        pada_evaluator *own = f.workers[0].evaluator;
+        f.workers[0].evaluator = fewer;
         w.stop_after = 3;
         assert_int_equal(rank(&f, out, &w), PADA_ESTOPPED);
-        f.evaluator = own;
+        f.workers[0].evaluator = own;
         w.stop_after = -1;
         assert_ok(rank(&f, out, &w));
         assert_int_equal(w.n_evaluated, N_FORMS);
@@ -310,32 +205,6 @@ static void test_nowhere_to_write(void **state)
 
 /* ---- several supernets ---- */
 
-/* Supernet `number` of a run: fresh weights of a seed for those with these choices in slot 0. */
-static void keep_supernet(const fixture *f, const char *run, int number, uint32_t choices,
-                          uint64_t seed)
-{
-    pada_subspace part;
-
-    pada_subspace_init(&part, &f->space);
-    part.allowed[0] = choices;
-    assert_ok(pada_engine_init_weights(f->engine, seed));
-    assert_ok(pada_family_keep(run, number, true, &part, f->engine));
-}
-
-/* Slot 0 with choices 0 and 1 belongs to weights 21, with 2, 3, 4 to weights 22. */
-static pada_family *make_family(const fixture *f)
-{
-    char run[1300];
-    pada_family *family;
-
-    snprintf(run, sizeof run, "%s", scratch_path("run"));
-    assert_ok(pada_family_begin(run));
-    keep_supernet(f, run, 1, 3, 21);
-    keep_supernet(f, run, 2, 28, 22);
-    assert_ok(pada_family_open(&family, run, &f->space));
-    return family;
-}
-
 /* A row is the evaluation of its network in its own supernet; equal forms of the two are two. */
 static void test_family(void **state)
 {
@@ -354,8 +223,9 @@ static void test_family(void **state)
     for (int i = 0; i < N_PATHS; i++) {
         pada_evaluation one;
         pada_text row = {0};
-        assert_ok(pada_engine_init_weights(f.engine, paths[i].choice[0] < 2 ? 21 : 22));
-        assert_ok(pada_evaluator_run(f.evaluator, f.engine, &paths[i], NULL, &one));
+        assert_ok(pada_engine_init_weights(f.workers[0].engine, paths[i].choice[0] < 2 ? 21 : 22));
+        assert_ok(
+            pada_evaluator_run(f.workers[0].evaluator, f.workers[0].engine, &paths[i], NULL, &one));
         assert_ok(f.space.ops->format(&f.space, &paths[i], NULL, &row));
         line = strchr(line, '\n') + 1;
         assert_int_equal(strncmp(line, row.data, row.length), 0);
@@ -368,7 +238,7 @@ static void test_family(void **state)
     }
     pada_file_close(&file);
     pada_family_close(family);
-    assert_ok(pada_engine_init_weights(f.engine, 7));
+    assert_ok(pada_engine_init_weights(f.workers[0].engine, 7));
 }
 
 static void test_family_goes_on(void **state)
@@ -400,7 +270,7 @@ static void test_family_goes_on(void **state)
     assert_ok(rank(&f, scratch_path("ranking.csv"), &w));
     assert_int_equal(w.n_evaluated, N_FORMS + 2);
     pada_family_close(family);
-    assert_ok(pada_engine_init_weights(f.engine, 7));
+    assert_ok(pada_engine_init_weights(f.workers[0].engine, 7));
 }
 
 static void test_unfinished_family(void **state)
@@ -418,7 +288,7 @@ static void test_unfinished_family(void **state)
     assert_int_equal(w.n_evaluated, 0);
     assert_int_equal(scratch_count(), 1); /* the run */
     pada_family_close(family);
-    assert_ok(pada_engine_init_weights(f.engine, 7));
+    assert_ok(pada_engine_init_weights(f.workers[0].engine, 7));
 }
 
 static pada_status rank_afresh(const fixture *f)
@@ -450,5 +320,5 @@ int main(void)
         unit(test_unfinished_family),
         unit(test_oom),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup_ranking, teardown_ranking);
 }
