@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -133,6 +134,40 @@ void pada_pool_run(pada_pool *pool, int n_items, void (*work)(void *, int, int),
     if (atomic_load(&pool->n_asleep) > 0) wake_workers(pool);
     take_items(pool, 0);
     wait_for_items(pool, n_items);
+}
+
+/* A loop of pada_pool_try. */
+typedef struct attempt {
+    pada_status (*work)(void *context, int item, int thread);
+    void *context;
+    pthread_mutex_t lock; /* of the first failure */
+    pada_status status;
+    char message[PADA_MESSAGE_BYTES];
+} attempt;
+
+static void try_item(void *context, int item, int thread)
+{
+    attempt *a = context;
+    const pada_status st = a->work(a->context, item, thread);
+
+    if (st == PADA_OK) return;
+    pthread_mutex_lock(&a->lock);
+    if (a->status == PADA_OK) {
+        a->status = st;
+        snprintf(a->message, sizeof a->message, "%s", pada_message());
+    }
+    pthread_mutex_unlock(&a->lock);
+}
+
+pada_status pada_pool_try(pada_pool *pool, int n_items, pada_status (*work)(void *, int, int),
+                          void *context)
+{
+    attempt a = {.work = work, .context = context, .status = PADA_OK};
+
+    pthread_mutex_init(&a.lock, NULL);
+    pada_pool_run(pool, n_items, try_item, &a);
+    pthread_mutex_destroy(&a.lock);
+    return a.status == PADA_OK ? PADA_OK : PADA_FAIL(a.status, "%s", a.message);
 }
 
 pada_status pada_pool_create(pada_pool **out, int n_threads)

@@ -27,6 +27,10 @@ void pada_pool_destroy(pada_pool *pool); /* NULL is fine */
 #define PADA_POOL_MAX_ITEMS ((1 << 24) - 4096)
 void pada_pool_run(pada_pool *pool, int n_items, void (*work)(void *context, int item, int thread),
                    void *context);
+/* The same for work that can fail: returns the first failure, with its message in the thread of the caller.
+ * The other items are worked on all the same. */
+pada_status pada_pool_try(pada_pool *pool, int n_items,
+                          pada_status (*work)(void *context, int item, int thread), void *context);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static _Thread_local char last_message[1024];
+static _Thread_local char last_message[PADA_MESSAGE_BYTES];
 
 pada_status pada_fail(pada_status status, const char *format, ...)
 {

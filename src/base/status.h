@@ -18,6 +18,8 @@ extern "C" {
 #define PADA_PRINTF(fmt, args)
 #endif
 
+#define PADA_MESSAGE_BYTES 1024 /* of the longest message, with its end */
+
 /* Writes the thread's message and returns `status`, which must not be PADA_OK.
  * Messages are one line, lower case, name the file and the value, and carry no newline. */
 pada_status pada_fail(pada_status status, const char *format, ...) PADA_PRINTF(2, 3);

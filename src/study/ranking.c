@@ -41,8 +41,7 @@ typedef struct ranking {
     pthread_mutex_t lock;
     int next; /* all jobs before it are done or somebody's */
     double start, macs_left, macs_done;
-    pada_status status;
-    char message[1024]; /* of the failure, from the thread that had it */
+    bool is_stopped, has_failed;
 } ranking;
 
 /* ---- what there is to do ---- */
@@ -233,12 +232,9 @@ static job *take_job(ranking *r)
 
     while (r->next < n_jobs(r) && r->jobs[r->next].done)
         r->next++;
-    if (r->status != PADA_OK || r->next == n_jobs(r)) return NULL;
-    if (desc->stop && desc->stop(desc->user)) {
-        r->status = PADA_ESTOPPED;
-        return NULL;
-    }
-    return &r->jobs[r->next++];
+    if (r->is_stopped || r->has_failed || r->next == n_jobs(r)) return NULL;
+    r->is_stopped = desc->stop && desc->stop(desc->user);
+    return r->is_stopped ? NULL : &r->jobs[r->next++];
 }
 
 static pada_status record(ranking *r, job *j, const pada_evaluation *found)
@@ -264,16 +260,11 @@ static pada_status record(ranking *r, job *j, const pada_evaluation *found)
     return PADA_OK;
 }
 
-/* Stopping is no failure yet: results that come later are kept. */
-static bool has_failed(const ranking *r)
-{
-    return r->status != PADA_OK && r->status != PADA_ESTOPPED;
-}
-
 /* Evaluates networks until none is left for this worker. */
-static void work(void *context, int worker, int thread)
+static pada_status work(void *context, int worker, int thread)
 {
     ranking *r = context;
+    pada_status st = PADA_OK;
     pada_evaluation found;
     job *j;
 
@@ -281,15 +272,14 @@ static void work(void *context, int worker, int thread)
     pthread_mutex_lock(&r->lock);
     while ((j = take_job(r))) {
         pthread_mutex_unlock(&r->lock);
-        pada_status st = evaluate(r, worker, j, &found);
+        st = evaluate(r, worker, j, &found);
         pthread_mutex_lock(&r->lock);
-        if (has_failed(r)) break; /* nothing is appended to what may be half a line */
+        if (r->has_failed) break; /* nothing is appended to what may be half a line */
         if (st == PADA_OK) st = record(r, j, &found);
-        if (st == PADA_OK) continue;
-        r->status = st;
-        snprintf(r->message, sizeof r->message, "%s", pada_message());
+        r->has_failed = st != PADA_OK;
     }
     pthread_mutex_unlock(&r->lock);
+    return st;
 }
 
 static pada_status evaluate_all(ranking *r)
@@ -302,15 +292,14 @@ static pada_status evaluate_all(ranking *r)
         if (!r->jobs[i].done) r->macs_left += macs_of(r, &r->jobs[i]);
     r->start = pada_clock_seconds();
     pthread_mutex_init(&r->lock, NULL);
-    pada_pool_run(pool, n_workers, work, r);
+    const pada_status st = pada_pool_try(pool, n_workers, work, r);
     pthread_mutex_destroy(&r->lock);
     pada_pool_destroy(pool);
-    if (has_failed(r)) return PADA_FAIL(r->status, "%s", r->message);
-    if (r->status == PADA_ESTOPPED)
+    if (st == PADA_OK && r->is_stopped)
         return PADA_FAIL(PADA_ESTOPPED,
                          "stopped after %d of %d evaluations; the same command goes on", r->n_done,
                          n_jobs(r));
-    return PADA_OK;
+    return st;
 }
 
 /* The fewest digits that read back as the same number. */

@@ -50,7 +50,7 @@ typedef struct pada_ranking_desc {
 } pada_ranking_desc;
 
 /* PADA_ESTOPPED when `stop` said so: the same call goes on. After that, and after a failure, evaluations
- * that are under way are ended and no others begun; the first failure is returned. */
+ * that are under way are ended and no others begun. */
 pada_status pada_ranking_run(const pada_ranking_desc *desc);
 
 #ifdef __cplusplus
