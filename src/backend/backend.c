@@ -21,6 +21,11 @@ static const pada_backend *const registry[] = {
 #undef PADA_BACKEND
 };
 
+int pada_backend_in_flight(const pada_backend *backend)
+{
+    return backend->in_flight > 0 ? backend->in_flight : 1;
+}
+
 int pada_backend_count(void)
 {
     return (int)(sizeof registry / sizeof *registry);

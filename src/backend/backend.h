@@ -170,6 +170,8 @@ typedef struct pada_backend {
      * COMBINE_BWD per term: plan.c. */
     bool gather;
     bool plans_only; /* computes nothing: results mean nothing */
+    /* Networks evaluated side by side, each with a device of its own, that fill it; 0: one does. */
+    int in_flight;
 
     /* Whether this machine has what the backend runs on, at little cost; NULL: it always has. */
     bool (*present)(void);
@@ -244,6 +246,8 @@ typedef struct pada_backend {
 pada_status pada_backend_find(const pada_backend **out, const char *name);
 /* backend->finish, where there is one. */
 pada_status pada_backend_finish(const pada_backend *backend, pada_device *device);
+/* backend->in_flight, at least 1. */
+int pada_backend_in_flight(const pada_backend *backend);
 int pada_backend_count(void);
 const pada_backend *pada_backend_get(int i);
 

@@ -10,18 +10,18 @@
 #include "base/mem.h"
 #include "cli/bench_images.h"
 #include "cli/bench_kernels.h"
+#include "cli/bench_rank.h"
 #include "cli/command.h"
 #include "cli/engine_args.h"
 #include "cli/print.h"
 #include "cli/space_args.h"
 #include "engine/engine.h"
-#include "study/evaluate.h"
 
 typedef struct bench {
     pada_space_args space_args;
     pada_engine_args engine_args;
     const char *paths_file;
-    int64_t burst, batch, repeats, n_paths, n_images;
+    int64_t burst, batch, repeats, n_paths, n_images, in_flight;
     uint64_t seed;
     bool json, per_path, paced;
 
@@ -33,7 +33,8 @@ typedef struct bench {
     pada_path *paths;
     double *times_ms; /* [path][repeat] */
     pada_bench_images images;
-    pada_evaluator *evaluator; /* rank */
+    bool ranks; /* all images, or one batch */
+    pada_bench_rank rank;
 } bench;
 
 static const pada_opt options_table[] = {
@@ -53,6 +54,13 @@ static const pada_opt options_table[] = {
      .max = 1e6,
      .meta = "N",
      .help = "rank: images that a network is evaluated on"},
+    {.name = "in-flight",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(bench, in_flight),
+     .min = 1,
+     .max = PADA_MAX_IN_FLIGHT,
+     .meta = "N",
+     .help = "rank: " PADA_IN_FLIGHT_HELP},
     {.name = "paths",
      .type = PADA_OPT_STRING,
      .offset = offsetof(bench, paths_file),
@@ -175,17 +183,13 @@ static pada_status run_path(bench *b, const pada_path *path, double *ms)
         .lr = 0.05, .momentum = 0.9, .weight_decay = 2.5e-4, .clip = 5, .mode = PADA_SGD_SKIP};
     pada_step_stats stats;
 
+    if (b->ranks) return pada_bench_rank_time(&b->rank, path, (int)b->burst, ms);
     /* as in training, so that a device keeps its norms until they are read */
     if (b->mode == PADA_TRAIN)
         PADA_TRY(pada_engine_log_begin(b->engine, (int)b->burst, (int)b->burst,
                                        (int)(b->burst * b->batch)));
     const double start = 1e3 * pada_clock_seconds();
     for (int64_t i = 0; i < b->burst; i++) {
-        if (b->evaluator) {
-            pada_evaluation ignored;
-            PADA_TRY(pada_evaluator_run(b->evaluator, b->engine, path, NULL, &ignored));
-            continue;
-        }
         if (b->mode == PADA_EVAL) {
             PADA_TRY(pada_engine_forward(b->engine, path, &b->images.batch, PADA_EVAL));
             continue;
@@ -240,7 +244,7 @@ static pada_status report(const bench *b, const char *what)
         ms += median(b->times_ms + i * b->repeats, b->repeats) / (double)b->n_paths;
         macs += (double)live_macs(b, &b->paths[i]) / (double)b->n_paths;
     }
-    const double images = (double)(b->evaluator ? b->n_images : b->batch); /* of one run */
+    const double images = (double)(b->ranks ? b->n_images : b->batch); /* of one run */
     macs *= images * (b->mode == PADA_TRAIN ? 3 : 1);
     getrusage(RUSAGE_SELF, &usage);
     const double gflops = 2e-6 * macs / ms, peak = 2e-9 * peak_macs(b);
@@ -294,15 +298,23 @@ static bool read_line(void)
     return c != EOF;
 }
 
-static pada_status make_images(bench *b, bool rank)
+static pada_status make_images(bench *b)
 {
-    const pada_evaluator_desc desc = {
-        .data = &b->images.data, .split = PADA_SPLIT_TRAIN, .batch_size = (int)b->batch};
-    const int n = (int)(rank ? b->n_images : b->batch);
+    const int n = (int)(b->ranks ? b->n_images : b->batch);
 
-    PADA_TRY(pada_bench_images_init(&b->images, b->engine, n, n < b->batch ? n : (int)b->batch,
-                                    b->seed));
-    return rank ? pada_evaluator_create(&b->evaluator, &desc) : PADA_OK;
+    return pada_bench_images_init(&b->images, b->engine, n, n < b->batch ? n : (int)b->batch,
+                                  b->seed);
+}
+
+static pada_status make_ranking(bench *b, const pada_engine_desc *desc)
+{
+    const int n = b->in_flight > 0 ? (int)b->in_flight : pada_backend_in_flight(b->backend);
+
+    return pada_bench_rank_init(&b->rank, &(pada_bench_rank_desc){.engine = b->engine,
+                                                                  .others = desc,
+                                                                  .seed = b->seed,
+                                                                  .data = &b->images.data,
+                                                                  .n_workers = n});
 }
 
 static pada_status measure_paths(bench *b, const pada_engine_desc *desc, const char *what)
@@ -315,7 +327,8 @@ static pada_status measure_paths(bench *b, const pada_engine_desc *desc, const c
     b->times_ms = mem;
     PADA_TRY(pada_engine_create(&b->engine, desc));
     PADA_TRY(pada_engine_init_weights(b->engine, b->seed));
-    PADA_TRY(make_images(b, strcmp(what, "rank") == 0));
+    PADA_TRY(make_images(b));
+    if (b->ranks) PADA_TRY(make_ranking(b, desc));
     for (int i = 0; i < b->space.ops->n_extremes; i++)
         PADA_TRY(run_path(b, &b->space.ops->extremes[i], &warm_up_ms));
     if (!b->paced) return time_paths(b, what);
@@ -344,7 +357,8 @@ static pada_status measure_kernels(const bench *b)
 
 static pada_status measure(bench *b, const char *what)
 {
-    const bool eval = strcmp(what, "eval") == 0 || strcmp(what, "rank") == 0;
+    b->ranks = strcmp(what, "rank") == 0;
+    const bool eval = b->ranks || strcmp(what, "eval") == 0;
     pada_engine_desc desc = {.space = &b->space, .mode = eval ? PADA_EVAL : PADA_TRAIN};
 
     b->mode = desc.mode;
@@ -371,7 +385,7 @@ static pada_status run(void *self, const pada_options *options)
         known = known || strcmp(what, kinds[i]) == 0;
     if (!known) return pada_fail_unknown(PADA_EINVAL, "bench: unknown word", what, kinds, N_KINDS);
     const pada_status st = measure(b, what);
-    pada_evaluator_destroy(b->evaluator);
+    pada_bench_rank_deinit(&b->rank);
     pada_engine_destroy(b->engine);
     if (b->device) b->backend->close(b->device);
     pada_free(b->paths);
@@ -386,8 +400,8 @@ const pada_command pada_command_bench = {
     .summary = "speed of this machine: training steps, evaluations, rankings, single kernels",
     .details =
         "Times are medians over the repeats, averaged over the architectures: of a training step or an "
-        "evaluation of one batch, or (rank) of all images of a ranking. Memory is that of the whole process "
-        "on the host.",
+        "evaluation of one batch, or (rank) of all images of a ranking, with several networks in flight. Memory "
+        "is that of the whole process on the host.",
     .usage = "pada bench step|eval|rank|kernels [options]",
     .words = "step|eval|rank|kernels",
     .examples =

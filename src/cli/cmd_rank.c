@@ -31,6 +31,7 @@ typedef struct rank {
     pada_truth_args truth_args;
     const char *predictions, *networks, *list_file, *dialect, *out;
     double max_seconds;
+    int64_t in_flight; /* 0: as many as the backend likes */
     uint64_t seed;
     bool quiet, json;
 
@@ -82,6 +83,13 @@ static const pada_opt options_table[] = {
      .default_value = "0",
      .meta = "N",
      .help = "seed of the random networks and of the bootstrap"},
+    {.name = "in-flight",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(rank, in_flight),
+     .min = 1,
+     .max = PADA_MAX_IN_FLIGHT,
+     .meta = "N",
+     .help = PADA_IN_FLIGHT_HELP},
     {.name = "max-seconds",
      .type = PADA_OPT_DOUBLE,
      .offset = offsetof(rank, max_seconds),
@@ -358,6 +366,16 @@ static pada_status open_truth(rank *r, const char *data_name)
     return pada_truth_from_args(&r->truth, &r->truth_args, &r->space, data_name);
 }
 
+/* An engine for every network in flight, but none for more networks than there are. */
+static pada_status load_supernet(rank *r)
+{
+    pada_engine_desc desc;
+
+    PADA_TRY(pada_engine_desc_from_args(&desc, &r->run_args.engine));
+    const int64_t wanted = r->in_flight > 0 ? r->in_flight : pada_backend_in_flight(desc.backend);
+    return pada_supernet_load(&r->net, r->seed, (int)(wanted < r->list.n ? wanted : r->list.n));
+}
+
 /* Evaluates the networks into a file. Everything is checked first, the cheap things before. */
 static pada_status make_scores(rank *r, const pada_options *options)
 {
@@ -369,7 +387,7 @@ static pada_status make_scores(rank *r, const pada_options *options)
     if (r->run && !r->out) pada_text_add(&r->out_file, "%s/" DEFAULT_FILE, r->run);
     PADA_TRY(r->out_file.status);
     r->score_file = r->out ? r->out : r->run ? r->out_file.data : DEFAULT_FILE;
-    PADA_TRY(pada_supernet_load(&r->net, r->seed, 1));
+    PADA_TRY(load_supernet(r));
     return evaluate(r);
 }
 

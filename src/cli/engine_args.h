@@ -10,6 +10,10 @@ typedef struct pada_engine_args {
     int64_t threads; /* 0: the machine's default */
 } pada_engine_args;
 
+/* --in-flight of the commands that have it; 0, what it is when it is not given: as the backend likes. */
+#define PADA_MAX_IN_FLIGHT  16
+#define PADA_IN_FLIGHT_HELP "networks evaluated side by side (default: 3 on a GPU, else 1)"
+
 extern const pada_opt pada_engine_options[]; /* --backend --threads */
 
 /* Fills in the backend and the threads of `desc`, and nothing else. A backend that this build does

@@ -17,8 +17,6 @@
 #include "study/ranking.h"
 #include "train/family.h"
 
-#define PADA_MAX_IN_FLIGHT 16 /* networks that are evaluated side by side */
-
 typedef struct pada_run_args {
     pada_space_args space;
     pada_engine_args engine;

@@ -35,6 +35,17 @@ expect_rc 0
 checks=$((checks + 1))
 python3 -c 'import json, sys; d = json.load(sys.stdin); sys.exit(abs(d["images_per_second"] * d["ms"] / 3e3 - 1) > 1e-6)' \
     <"$work/out" || complain 'not three images'
+for n in 1 3; do
+    # shellcheck disable=SC2086
+    pada bench rank $small --images 10 --n-paths 2 --in-flight $n --burst 2 --json
+    expect_rc 0
+    expect_no_err
+    expect_out_has '"name": "rank"'
+done
+for n in 0 17 two; do
+    pada bench rank --in-flight $n
+    refused 2 'in-flight'
+done
 pada bench kernels --batch 2 --repeats 1 --json
 expect_rc 0
 expect_no_err

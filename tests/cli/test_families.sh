@@ -95,6 +95,9 @@ done
 expect_rc 0
 check $rounds -gt 1
 cmp "$work/whole.csv" "$work/parts.csv" >"$work/cmp" 2>&1 || complain "$(cat "$work/cmp")"
+pada rank "$work/gm" --networks 300 --limit 100 --out "$work/parts.csv" --in-flight 2
+expect_rc 0
+cmp "$work/whole.csv" "$work/parts.csv" >"$work/cmp" 2>&1 || complain "$(cat "$work/cmp")"
 
 # ---- costs: epochs that trained, of all supernets; probes cost time
 printf 'arch,t\n%s,4\n%s,3\n%s,2\n%s,1\n' "$conv" "$skip" "$dead_conv" "$dead_skip" >"$work/truth.csv"

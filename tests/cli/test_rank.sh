@@ -186,6 +186,33 @@ check "$n" -eq 4
 check "$(cat "$out")" = "$(cat "$work/list.csv")"
 rm "$out"
 
+# Several networks side by side: the same bytes, also when stopped; more of them than networks are fine.
+for n in 1 2 3 16; do
+    rank_small --list "$work/list" --in-flight "$n"
+    expect_rc 0
+    check "$(cat "$out")" = "$(cat "$work/list.csv")"
+    rm "$out"
+done
+n=0
+rank_small --list "$work/list" --in-flight 3 --max-seconds 0.000001
+while [ "$rc" -eq 75 ] && [ "$n" -lt 10 ]; do
+    n=$((n + 1))
+    check ! -e "$out"
+    grep -q 'the same command goes on' "$work/err" || complain 'nothing about going on'
+    rank_small --list "$work/list" --in-flight 3 --max-seconds 0.000001
+done
+expect_rc 0
+check "$n" -ge 1
+check "$n" -le 4
+check "$(cat "$out")" = "$(cat "$work/list.csv")"
+rm "$out"
+for n in 0 17 -1 two; do
+    rank_small --list "$work/list" --in-flight "$n"
+    refused 2 'in-flight'
+    grep -q -- "$n" "$work/err" || complain "nothing about $n"
+done
+no_ranking
+
 # Stopped by signals, once each has got on a little.
 n_lines() {
     if [ -f "$out.partial" ]; then wc -l <"$out.partial"; else echo 0; fi
