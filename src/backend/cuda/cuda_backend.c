@@ -316,8 +316,8 @@ static void cuda_welford(pada_device *d, void *mean, void *spread, const void *x
 }
 
 #define CUDA_BACKEND                                                                              \
-    .dtype = PADA_F32, .gather = true, .present = cuda_present, .close = cuda_close,              \
-    .describe = cuda_describe, .finish = cuda_finish, .alloc = cuda_alloc,                        \
+    .dtype = PADA_F32, .gather = true, .in_flight = 3, .present = cuda_present,                   \
+    .close = cuda_close, .describe = cuda_describe, .finish = cuda_finish, .alloc = cuda_alloc,   \
     .release = cuda_release, .write = pada_cuda_write, .read = pada_cuda_read,                    \
     .read_i32 = pada_cuda_read_i32, .image_bytes = image_bytes, .channel_bytes = channel_bytes,   \
     .unpack = pada_cuda_unpack, .pack = pada_cuda_pack, .hold = cuda_hold,                        \
