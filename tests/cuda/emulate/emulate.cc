@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 dim3 threadIdx, blockIdx, blockDim, gridDim;
@@ -178,6 +179,10 @@ const uint32_t *emulate_meet(const uint32_t *mine, int words)
 
 void emulate_run(dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &thread)
 {
+    /* Several streams may have threads of their own; kernels run one after the other. */
+    static std::mutex device;
+    const std::lock_guard<std::mutex> lock(device);
+
     n_shared = shared_bytes;
     body = &thread;
     gridDim = grid;
