@@ -99,7 +99,7 @@ static void check_backward(int c, int n)
     tensor y = make_tensor(k.count, 1, 0.1, 9), dy[4], z[CONVS], in[2];
     weights w[CONVS] = {make_weights(c, c, 9, 1), make_weights(c, c, 1, 2)};
     double sums[128], *want = zeros(k.count), *x = zeros(k.count);
-    const int blocks = pada_cuda_node_blocks(k.shape, n);
+    const int blocks = pada_cuda_node_partials(k.shape, n);
     void *out = device_memory((size_t)k.count * 2 + 256, 0xff);
     int64_t *norms[2] = {fixed_sums(c, NULL), fixed_sums(c, NULL)};
     float *partial[CONVS];

@@ -216,8 +216,8 @@ typedef struct cuda_node_backward_job {
 } cuda_node_backward_job;
 
 cudaError_t pada_cuda_node_backward(cudaStream_t stream, const cuda_node_backward_job *job);
-/* Blocks, and so partial sums, of a launch. */
-int pada_cuda_node_blocks(pada_shape shape, int n_images);
+/* Partial sums that a launch leaves of each weight gradient. */
+int pada_cuda_node_partials(pada_shape shape, int n_images);
 
 /* ---- between stages: cuda_reduction_forward.cu, cuda_reduction_backward.cu ----
  *

@@ -275,7 +275,7 @@ static bool shares_weights(const matcher *k, pada_value v)
 static void add_back_conv(const matcher *k, pada_value v)
 {
     want_fragments(k, v);
-    want_partial(k, v, pada_cuda_node_blocks(k->q->nodes[v].shape, k->q->n_images));
+    want_partial(k, v, pada_cuda_node_partials(k->q->nodes[v].shape, k->q->n_images));
 }
 
 static void add_norm_sums(const matcher *k, pada_value v)

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-enum { CUDA_PARTIAL_BYTES = 8 << 20 /* of weight gradients before they are added up */ };
+enum { CUDA_PARTIAL_BYTES = 16 << 20 /* of weight gradients before they are added up */ };
 
 typedef enum cuda_step_kind {
     CUDA_STEP_INSTR,

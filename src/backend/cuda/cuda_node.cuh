@@ -1,46 +1,51 @@
 /* cuda_node.cuh - what the forward and the backward kernel of a node share: the tile of a block, and
  * convolutions of it on tensor cores.
  *
- * A block holds whole images (no halo): one of 16 channels and 32x32 pixels or of 32 and 16x16, or two
- * of 64 and 8x8 side by side. In shared memory an image has a ring of zeros around it and rows of
+ * A block holds whole images (no halo), of 16 channels and 32x32 pixels, of 32 and 16x16, or of 64 and 8x8,
+ * these two by two side by side. In shared memory an image has a ring of zeros around it and rows of
  * PITCH pixels, a multiple of 8; the 16-byte chunks of a pixel (8 channels) are exchanged by an XOR with
  * bits of the pixel's number, so that the eight rows of an ldmatrix lie in different banks, and so that
  * all addresses of a thread are one base plus constants.
  *
- *   pixel p, chunk c    at byte (p * CHUNKS + (c ^ twist(p))) * 16,   p = image * PIXELS + row * PITCH + column
+ *   pixel p, chunk c of n    at byte (p * n + (c ^ twist<n>(p))) * 16,   p = image * PIXELS + row * PITCH + column
+ *
+ * SHARES blocks in a row may have the same images: each reads all channels of what the convolutions give and makes
+ * OWN channels of its result.
  *
  * Two views of a tile:
  *   columns    a thread has one chunk of one column of an image, ROWS rows of it (loads, sums of terms, stores)
- *   strips     a warp has 16 columns (a strip) of OUT_ROWS rows and 8 * TILES channels (convolutions)
+ *   strips     a warp has 16 columns (a strip) of OUT_ROWS rows and 16 channels (convolutions)
  */
 #ifndef PADA_BACKEND_CUDA_CUDA_NODE_CUH
 #define PADA_BACKEND_CUDA_CUDA_NODE_CUH
 
 #include "backend/cuda/cuda_mma.cuh"
 
-template <int CHANNELS, int N_IMAGES, int N_THREADS> struct node_tile {
-    static constexpr int C = CHANNELS, IMAGES = N_IMAGES, THREADS = N_THREADS;
-    static constexpr int SIZE = 512 / C, COUNT = SIZE * SIZE * C; /* pixels a side, elements */
+template <int CHANNELS, int N_IMAGES, int N_THREADS, int N_SHARES = 1> struct node_tile {
+    static constexpr int C = CHANNELS, IMAGES = N_IMAGES, THREADS = N_THREADS, SHARES = N_SHARES;
+    static constexpr int OWN = C / SHARES, SIZE = 512 / C; /* channels, pixels a side */
+    static constexpr int COUNT = SIZE * SIZE * C;          /* elements of an image */
     static constexpr int PITCH = (SIZE + 2 + 7) / 8 * 8, PIXELS = (SIZE + 2) * PITCH;
-    static constexpr int CHUNKS = C / 8, WARPS = THREADS / 32, ROW_BYTES = PITCH * CHUNKS * 16;
-    static constexpr int BYTES = IMAGES * PIXELS * C * 2;
+    static constexpr int CHUNKS = C / 8, OWN_CHUNKS = OWN / 8, WARPS = THREADS / 32;
+    static constexpr int ROW_BYTES = PITCH * C * 2, OWN_ROW_BYTES = PITCH * OWN * 2;
+    static constexpr int BYTES = IMAGES * PIXELS * C * 2, OWN_BYTES = IMAGES * PIXELS * OWN * 2;
     /* columns */
-    static constexpr int COLUMNS = IMAGES * SIZE * CHUNKS, ROWS = SIZE / (THREADS / COLUMNS);
+    static constexpr int ROWS = SIZE * IMAGES * SIZE * OWN_CHUNKS / THREADS;
     /* strips */
-    static constexpr int STRIPS = IMAGES * SIZE / 16, TILES = C == 64 ? 1 : 2;
-    static constexpr int GROUPS = C / 8 / TILES, SLICES = WARPS / (STRIPS * GROUPS);
+    static constexpr int STRIPS = IMAGES * SIZE / 16, TILES = 2;
+    static constexpr int GROUPS = OWN / 8 / TILES, SLICES = WARPS / (STRIPS * GROUPS);
     static constexpr int OUT_ROWS = SIZE / SLICES, DEPTH = C / 16;
     static_assert(SLICES * STRIPS * GROUPS == WARPS, "warps");
-    static_assert(THREADS % COLUMNS == 0, "columns");
+    static constexpr int SUMS = WARPS * OWN * 2; /* two per channel, of every warp */
 
-    static __device__ __forceinline__ int twist(int p)
+    template <int N> static __device__ __forceinline__ int twist(int p)
     {
-        return C == 16 ? p >> 2 & 1 : C == 32 ? p >> 1 & 3 : p & 7;
+        return N == 2 ? p >> 2 & 1 : N == 4 ? p >> 1 & 3 : p & 7;
     }
 
-    static __device__ __forceinline__ uint32_t offset(int p, int chunk)
+    template <int N = CHUNKS> static __device__ __forceinline__ uint32_t offset(int p, int chunk)
     {
-        return (uint32_t)((p * CHUNKS + (chunk ^ twist(p))) * 16);
+        return (uint32_t)((p * N + (chunk ^ twist<N>(p))) * 16);
     }
 
     /* Column k (0..15) of a strip: its pixel in padded row and column 0 .. */
@@ -63,25 +68,25 @@ template <int CHANNELS, int N_IMAGES, int N_THREADS> struct node_tile {
     }
 };
 
-/* Where a thread is in its block. */
-template <class T> struct node_thread {
-    int tid, lane, warp;
-    int image, column, chunk, row; /* columns */
-    int group, strip, slice;       /* strips */
-    bool valid;                    /* the image exists */
-    uint32_t tile, first;          /* elements before the block's images, before this thread's */
+/* A thread's column of N chunks per pixel: all of them, or the block's own. */
+template <class T, int N> struct node_columns {
+    static constexpr int COLUMNS = T::IMAGES * T::SIZE * N, ROWS = T::SIZE * COLUMNS / T::THREADS;
+    int column, chunk, row; /* the column, the chunk of the block, the first row */
+    int channel;            /* the first one of the chunk */
+    bool valid;             /* the image exists */
+    uint32_t first;         /* elements before this thread's */
+    int image;              /* of the block */
+    static_assert(T::THREADS % COLUMNS == 0, "columns");
 
-    __device__ __forceinline__ node_thread(int n_images)
+    __device__ __forceinline__ node_columns(int n_images)
     {
-        tid = (int)threadIdx.x, lane = tid & 31, warp = tid >> 5;
-        group = warp % T::GROUPS, strip = warp / T::GROUPS % T::STRIPS;
-        slice = warp / (T::GROUPS * T::STRIPS);
-        const int at = tid % T::COLUMNS, in_row = at % (T::SIZE * T::CHUNKS);
-        image = at / (T::SIZE * T::CHUNKS), column = in_row / T::CHUNKS, chunk = in_row % T::CHUNKS;
-        row = tid / T::COLUMNS * T::ROWS;
-        tile = blockIdx.x * (uint32_t)(T::IMAGES * T::COUNT);
-        first = tile + (uint32_t)(image * T::COUNT + in_row * 8);
-        valid = T::IMAGES == 1 || (int)blockIdx.x * T::IMAGES + image < n_images;
+        const int tid = (int)threadIdx.x, at = tid % COLUMNS;
+        const int group = (int)blockIdx.x / T::SHARES, share = (int)blockIdx.x % T::SHARES;
+        image = at / (T::SIZE * N), column = at / N % T::SIZE, chunk = at % N;
+        row = tid / COLUMNS * ROWS;
+        channel = (N == T::CHUNKS ? 0 : share * T::OWN) + chunk * 8;
+        first = (uint32_t)((group * T::IMAGES + image) * T::COUNT + column * T::C + channel);
+        valid = T::IMAGES == 1 || group * T::IMAGES + image < n_images;
     }
 
     /* Chunk r of this thread's column in a tensor, and in a buffer of shared memory. */
@@ -100,17 +105,32 @@ template <class T> struct node_thread {
     __device__ __forceinline__ uint4 *shared(char *buffer, int r) const
     {
         const int p = image * T::PIXELS + (row + r + 1) * T::PITCH + column + 1;
-        return (uint4 *)(buffer + T::offset(p, chunk));
+        return (uint4 *)(buffer + T::template offset<N>(p, chunk));
     }
 };
 
-/* The ring around the images. */
-template <class T> static __device__ __forceinline__ void node_clear_ring(char *buffer)
+/* Where a thread is in its block. */
+template <class T> struct node_thread : node_columns<T, T::OWN_CHUNKS> {
+    int tid, lane, warp;
+    int group, strip, slice; /* strips; groups are of 16 of the block's own channels */
+    int share;               /* of the blocks with the same images */
+
+    __device__ __forceinline__ node_thread(int n_images) : node_columns<T, T::OWN_CHUNKS>(n_images)
+    {
+        tid = (int)threadIdx.x, lane = tid & 31, warp = tid >> 5;
+        group = warp % T::GROUPS, strip = warp / T::GROUPS % T::STRIPS;
+        slice = warp / (T::GROUPS * T::STRIPS);
+        share = (int)blockIdx.x % T::SHARES;
+    }
+};
+
+/* The ring around the images of a buffer with N chunks per pixel. */
+template <class T, int N> static __device__ __forceinline__ void node_clear_ring(char *buffer)
 {
     constexpr int across = T::SIZE + 2, ring = 2 * across + 2 * T::SIZE;
 
-    for (int i = (int)threadIdx.x; i < T::IMAGES * ring * T::CHUNKS; i += T::THREADS) {
-        const int chunk = i % T::CHUNKS, k = i / T::CHUNKS % ring, image = i / (T::CHUNKS * ring);
+    for (int i = (int)threadIdx.x; i < T::IMAGES * ring * N; i += T::THREADS) {
+        const int chunk = i % N, k = i / N % ring, image = i / (N * ring);
         int p;
         if (k < across)
             p = k;
@@ -118,7 +138,8 @@ template <class T> static __device__ __forceinline__ void node_clear_ring(char *
             p = (T::SIZE + 1) * T::PITCH + k - across;
         else
             p = ((k - 2 * across) / 2 + 1) * T::PITCH + (k % 2 ? T::SIZE + 1 : 0);
-        *(uint4 *)(buffer + T::offset(image * T::PIXELS + p, chunk)) = make_uint4(0, 0, 0, 0);
+        *(uint4 *)(buffer + T::template offset<N>(image * T::PIXELS + p, chunk)) =
+            make_uint4(0, 0, 0, 0);
     }
 }
 
@@ -185,98 +206,103 @@ static __device__ __forceinline__ void node_add_pool(float (&sum)[T::ROWS][8],
 
 /* ---- convolutions ---- */
 
-/* The weights that a warp needs: fragments of B, one per tap, 16 channels in, 8 channels out. */
-template <class T, int TAPS> struct node_weights {
-    uint2 b[TAPS][T::DEPTH][T::TILES];
-};
-
-template <class T, int TAPS, int ROOM>
-static __device__ __forceinline__ void node_load_weights(node_weights<T, ROOM> &w, const void *from,
+/* Fragments of B for one step of a convolution, a column of the kernel and 16 channels in: one per row of the kernel
+ * and 8 channels out. */
+template <class T, int TAPS>
+static __device__ __forceinline__ void node_load_weights(uint2 (&w)[TAPS == 9 ? 3 : 1][T::TILES],
+                                                         const void *from, int step,
                                                          const node_thread<T> &t)
 {
+    constexpr int WIDE = TAPS == 9 ? 3 : 1;
+    const int dx = step / T::DEPTH, k = step % T::DEPTH;
+
 #pragma unroll
-    for (int tap = 0; tap < TAPS; tap++)
+    for (int dy = 0; dy < WIDE; dy++)
 #pragma unroll
-        for (int k = 0; k < T::DEPTH; k++)
-#pragma unroll
-            for (int n = 0; n < T::TILES; n++)
-                w.b[tap][k][n] =
-                    ((const uint2 *)
-                         from)[((((t.group * T::TILES + n) * TAPS + tap) * T::DEPTH) + k) * 32 +
-                               t.lane];
+        for (int n = 0; n < T::TILES; n++) {
+            const int tile = (t.share * T::GROUPS + t.group) * T::TILES + n;
+            const int tap = dy * WIDE + dx;
+            w[dy][n] = ((const uint2 *)from)[((tile * TAPS + tap) * T::DEPTH + k) * 32 + t.lane];
+        }
 }
 
 /* sum += convolution of the padded images at `shared`. A row of pixels is loaded once per column of the
- * kernel and used for all its rows. */
-template <class T, int TAPS, int ROOM>
+ * kernel and used for all its rows; weights are on their way some steps ahead. */
+template <class T, int TAPS>
 static __device__ __forceinline__ void node_conv(float (&sum)[T::OUT_ROWS][T::TILES][4],
-                                                 uint32_t shared, const node_weights<T, ROOM> &w,
+                                                 uint32_t shared, const void *weight,
                                                  const node_thread<T> &t)
 {
-    const int p = T::padded(t.strip, t.lane & 15) + t.slice * T::OUT_ROWS * T::PITCH;
+    constexpr int WIDE = TAPS == 9 ? 3 : 1, STEPS = WIDE * T::DEPTH, MARGIN = TAPS == 9 ? 0 : 1;
+    constexpr int KEPT = T::DEPTH == 1 ? 3 : 2; /* steps with weights in registers */
+    const int p =
+        T::padded(t.strip, t.lane & 15) + (t.slice * T::OUT_ROWS + MARGIN) * T::PITCH + MARGIN;
+    uint2 w[KEPT][WIDE][T::TILES];
 
 #pragma unroll
-    for (int dx = TAPS == 9 ? 0 : 1; dx < (TAPS == 9 ? 3 : 2); dx++) {
-        const uint32_t base = shared + T::offset(p + dx, t.lane >> 4);
+    for (int i = 0; i < KEPT - 1 && i < STEPS; i++)
+        node_load_weights<T, TAPS>(w[i], weight, i, t);
 #pragma unroll
-        for (int k = 0; k < T::DEPTH; k++) {
-            const uint32_t at = base ^ (uint32_t)(k * 32); /* chunk 2 k further */
+    for (int i = 0; i < STEPS; i++) {
+        const uint32_t at = (shared + T::offset(p + i / T::DEPTH, t.lane >> 4)) ^
+                            (uint32_t)(i % T::DEPTH * 32); /* chunk 2 k further */
+        if (i + KEPT - 1 < STEPS)
+            node_load_weights<T, TAPS>(w[(i + KEPT - 1) % KEPT], weight, i + KEPT - 1, t);
 #pragma unroll
-            for (int r = TAPS == 9 ? 0 : 1; r < T::OUT_ROWS + (TAPS == 9 ? 2 : 1); r++) {
-                uint32_t a[4];
-                cuda_load_matrices(a, at + (uint32_t)(r * T::ROW_BYTES));
+        for (int r = 0; r < T::OUT_ROWS + WIDE - 1; r++) {
+            uint32_t a[4];
+            cuda_load_matrices(a, at + (uint32_t)(r * T::ROW_BYTES));
 #pragma unroll
-                for (int dy = TAPS == 9 ? 0 : 1; dy < (TAPS == 9 ? 3 : 2); dy++) {
-                    if (r - dy < 0 || r - dy >= T::OUT_ROWS) continue;
+            for (int dy = 0; dy < WIDE; dy++) {
+                if (r - dy < 0 || r - dy >= T::OUT_ROWS) continue;
 #pragma unroll
-                    for (int n = 0; n < T::TILES; n++) {
-                        const uint2 b = w.b[TAPS == 9 ? dy * 3 + dx : 0][k][n];
-                        cuda_mma(sum[r - dy][n], a, b.x, b.y);
-                    }
-                }
+                for (int n = 0; n < T::TILES; n++)
+                    cuda_mma(sum[r - dy][n], a, w[i % KEPT][dy][n].x, w[i % KEPT][dy][n].y);
             }
         }
     }
 }
 
-/* ---- sums over the batch ---- */
+/* ---- sums over the batch ----
+ *
+ * Warps leave their sums in shared memory, SUMS floats; after a barrier threads add them up and then to those of other blocks. */
 
-/* Adds sums over this block's pixels of first[8] and second[8], the thread's chunk of channels, to
- * `sums`. `room` is WARPS * C * 2 floats of shared memory that nobody else uses until the next barrier
- * but one. */
+/* Leaves the warp's sums of first[8] and second[8], the thread's chunk of channels. */
 template <class T>
-static __device__ __forceinline__ void node_add_sums(float (&first)[8], float (&second)[8],
-                                                     float *room, int64_t *sums,
-                                                     const node_thread<T> &t)
+static __device__ __forceinline__ void node_keep_sums(float (&first)[8], float (&second)[8],
+                                                      float *room, const node_thread<T> &t)
 {
 #pragma unroll
-    for (int mask = T::CHUNKS; mask < 32; mask *= 2)
+    for (int mask = T::OWN_CHUNKS; mask < 32; mask *= 2)
 #pragma unroll
         for (int k = 0; k < 8; k++) {
             first[k] += cuda_exchange(first[k], mask);
             second[k] += cuda_exchange(second[k], mask);
         }
-    if (t.lane < T::CHUNKS) {
+    if (t.lane >= T::OWN_CHUNKS) return;
 #pragma unroll
-        for (int k = 0; k < 8; k++) {
-            room[(t.warp * T::C + t.lane * 8 + k) * 2] = first[k];
-            room[(t.warp * T::C + t.lane * 8 + k) * 2 + 1] = second[k];
-        }
+    for (int k = 0; k < 8; k++) {
+        room[(t.warp * T::OWN + t.lane * 8 + k) * 2] = first[k];
+        room[(t.warp * T::OWN + t.lane * 8 + k) * 2 + 1] = second[k];
     }
-    __syncthreads();
-    for (int i = t.tid; i < 2 * T::C; i += T::THREADS) {
-        float share = 0;
-#pragma unroll
-        for (int w = 0; w < T::WARPS; w++)
-            share += room[w * T::C * 2 + i];
-        cuda_add_share(sums, T::C, i, share);
-    }
-    __syncthreads();
 }
 
-/* The tiles that exist. */
+/* Adds sum i of 2 OWN that the warps have left. */
+template <class T>
+static __device__ __forceinline__ void node_add_sum(const float *room, int i, int64_t *sums,
+                                                    const node_thread<T> &t)
+{
+    float share = 0;
+
+#pragma unroll
+    for (int w = 0; w < T::WARPS; w++)
+        share += room[w * T::OWN * 2 + i];
+    cuda_add_share(sums, T::C, t.share * 2 * T::OWN + i, share);
+}
+
+/* Tiles with many threads, which load and store fast; the kernels have others beside them for convolutions. */
 using node_tile16 = node_tile<16, 1, 256>;
 using node_tile32 = node_tile<32, 1, 256>;
-using node_tile64 = node_tile<64, 2, 512>;
+using node_tile64 = node_tile<64, 2, 256>;
 
 #endif

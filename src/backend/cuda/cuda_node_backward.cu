@@ -8,23 +8,32 @@
  *
  *   dynamic   [ dz, later the masked gradient | act(y) | partial sums of warps ]   in 87 + 24, 54 + 24, 80 KB
  *   coef      [conv, last: flow through a batch norm][channel] a, b, c of dz = a dy + b z + c
- *   room      sums of warps
  */
 #include "backend/cuda/cuda_node.cuh"
 
 /* How the weight gradient is divided: a warp has 16x16 channels and a part of the pixels. */
 template <class T> struct weight_split {
-    static constexpr int SIDE = T::C / 16, PAIRS = SIDE * SIDE; /* blocks of 16x16 channels */
-    static constexpr int PARTS = T::WARPS / PAIRS;              /* of the rows of all strips */
-    static constexpr int STEPS = T::STRIPS * T::SIZE / PARTS;   /* rows of one part */
-    static constexpr int ROOM =
-        PARTS > 1 ? T::WARPS * 6 * 32 * 16 : 0; /* bytes for adding them up */
+    static constexpr int IN = T::OWN / 16, PAIRS = T::C / 16 * IN; /* blocks of 16x16 channels */
+    static constexpr int PARTS = T::WARPS / PAIRS;                 /* of the rows of all strips */
+    static constexpr int ALL = T::STRIPS * T::SIZE / PARTS;        /* rows of one part, .. */
+    static constexpr int STEPS = ALL < T::SIZE ? ALL : T::SIZE;    /* .. those in one strip */
+    static constexpr int ROOM = PARTS > 1 ? T::WARPS * 6 * 32 * 16 : 0; /* bytes for the parts */
     static_assert(PARTS * PAIRS == T::WARPS, "warps");
+    static_assert(PARTS == 1 || T::SHARES == 1, "pairs are added up where they are all");
 };
 
-template <class T> static constexpr int shared_bytes(void)
+/* Bytes where the sums of warps lie: partial ones of weight gradients, later those of batch norms. */
+template <class T> static constexpr int room_bytes(void)
 {
-    return 2 * T::BYTES + weight_split<T>::ROOM;
+    constexpr int weights = weight_split<T>::ROOM;
+    constexpr int norms = CUDA_NODE_TERMS * T::SUMS * (int)sizeof(float);
+
+    return weights > norms ? weights : norms;
+}
+
+template <class T> static constexpr int shared_bytes(bool has_convs)
+{
+    return (has_convs ? T::BYTES + T::OWN_BYTES : 0) + room_bytes<T>();
 }
 
 /* Partial sums of one block: dz^T times act(y), shifted by every tap. Accumulators are stored as lanes
@@ -37,32 +46,39 @@ static __device__ __forceinline__ void weight_gradient(uint32_t dz, uint32_t x, 
     using S = weight_split<T>;
     constexpr int WIDE = TAPS == 9 ? 3 : 1, TOTAL = S::PAIRS * WIDE * 64;
     const int pair = t.warp % S::PAIRS, part = t.warp / S::PAIRS;
-    const int strip = part * S::STEPS / T::SIZE, row = part * S::STEPS % T::SIZE;
-    /* A is dz transposed: rows are channels out, columns pixels. B: rows pixels, columns channels in. */
-    const int pixel_a =
-        T::padded(strip, (t.lane & 7) + (t.lane >> 4) * 8) + (row + 1) * T::PITCH + 1;
-    const int pixel_b = T::padded(strip, t.lane & 15) + (TAPS == 9 ? row : row + 1) * T::PITCH;
-    const uint32_t a_at = dz + T::offset(pixel_a, pair / S::SIDE * 2 + (t.lane >> 3 & 1));
+    const int out = pair / S::IN, in = pair % S::IN;
+    const int to = out * T::DEPTH + t.share * S::IN + in; /* the pair among all */
 
 #pragma unroll 1
     for (int dx = 0; dx < WIDE; dx++) {
-        const uint32_t b_at = x + T::offset(pixel_b + (TAPS == 9 ? dx : 1),
-                                            pair % S::SIDE * 2 + (t.lane >> 4));
         float sum[WIDE][2][4] = {};
-        uint32_t a[WIDE][4];
 #pragma unroll
-        for (int i = 0; i < S::STEPS + WIDE - 1; i++) {
-            uint32_t b[4];
-            if (i < S::STEPS)
-                cuda_load_transposed(a[i % WIDE], a_at + (uint32_t)(i * T::ROW_BYTES));
-            cuda_load_transposed(b, b_at + (uint32_t)(i * T::ROW_BYTES));
+        for (int first = 0; first < S::ALL; first += S::STEPS) {
+            const int at = part * S::ALL + first, strip = at / T::SIZE, row = at % T::SIZE;
+            /* A is dz transposed: rows are channels out, columns pixels. B: rows pixels, columns channels in. */
+            const int pixel_a =
+                T::padded(strip, (t.lane & 7) + (t.lane >> 4) * 8) + (row + 1) * T::PITCH + 1;
+            const int pixel_b = T::padded(strip, t.lane & 15) +
+                                (TAPS == 9 ? row * T::PITCH + dx : (row + 1) * T::PITCH + 1);
+            const uint32_t a_at = dz + T::offset(pixel_a, out * 2 + (t.lane >> 3 & 1));
+            const uint32_t b_at =
+                x + T::template offset<T::OWN_CHUNKS>(pixel_b, in * 2 + (t.lane >> 4));
+            uint32_t a[WIDE][4];
 #pragma unroll
-            for (int dy = 0; dy < WIDE; dy++) {
-                if (i - dy < 0 || i - dy >= S::STEPS) continue;
-                cuda_mma(sum[dy][0], a[(i - dy) % WIDE], b[0], b[1]);
-                cuda_mma(sum[dy][1], a[(i - dy) % WIDE], b[2], b[3]);
+            for (int i = 0; i < S::STEPS + WIDE - 1; i++) {
+                uint32_t b[4];
+                if (i < S::STEPS)
+                    cuda_load_transposed(a[i % WIDE], a_at + (uint32_t)(i * T::ROW_BYTES));
+                cuda_load_transposed(b, b_at + (uint32_t)(i * T::OWN_ROW_BYTES));
+#pragma unroll
+                for (int dy = 0; dy < WIDE; dy++) {
+                    if (i - dy < 0 || i - dy >= S::STEPS) continue;
+                    cuda_mma(sum[dy][0], a[(i - dy) % WIDE], b[0], b[1]);
+                    cuda_mma(sum[dy][1], a[(i - dy) % WIDE], b[2], b[3]);
+                }
             }
         }
+        if (S::PARTS > 1 && dx > 0) __syncthreads(); /* the room has been read */
 #pragma unroll
         for (int dy = 0; dy < WIDE; dy++)
 #pragma unroll
@@ -70,7 +86,7 @@ static __device__ __forceinline__ void weight_gradient(uint32_t dz, uint32_t x, 
                 const float4 v =
                     make_float4(sum[dy][n][0], sum[dy][n][1], sum[dy][n][2], sum[dy][n][3]);
                 if (S::PARTS == 1)
-                    partial[((pair * TAPS + dy * 3 + dx) * 2 + n) * 32 + t.lane] = v;
+                    partial[((to * TAPS + dy * 3 + dx) * 2 + n) * 32 + t.lane] = v;
                 else
                     room[part * TOTAL + ((pair * WIDE + dy) * 2 + n) * 32 + t.lane] = v;
             }
@@ -86,44 +102,6 @@ static __device__ __forceinline__ void weight_gradient(uint32_t dz, uint32_t x, 
             const int of = i / (WIDE * 64), dy = i / 64 % WIDE;
             partial[(of * TAPS + dy * 3 + dx) * 64 + i % 64] = s;
         }
-        __syncthreads();
-    }
-}
-
-/* dz of one convolution into shared memory. */
-template <class T>
-static __device__ __forceinline__ void form_dz(const cuda_node_back_conv &conv,
-                                               const float (*coef)[3], char *to,
-                                               const node_thread<T> &t)
-{
-    constexpr int BATCH = T::ROWS > 4 ? 4 : T::ROWS; /* rows in flight */
-    float a[8], b[8], c[8];
-
-#pragma unroll
-    for (int k = 0; k < 8; k++) {
-        a[k] = coef[t.chunk * 8 + k][0];
-        b[k] = coef[t.chunk * 8 + k][1];
-        c[k] = coef[t.chunk * 8 + k][2];
-    }
-#pragma unroll
-    for (int first = 0; first < T::ROWS; first += BATCH) {
-        uint4 dy[BATCH], z[BATCH];
-#pragma unroll
-        for (int r = 0; r < BATCH; r++) {
-            dy[r] = t.load(conv.dy, first + r);
-            z[r] = conv.z ? t.load(conv.z, first + r) : make_uint4(0, 0, 0, 0);
-        }
-#pragma unroll
-        for (int r = 0; r < BATCH; r++) {
-            float g[8], v[8];
-            cuda_unpack8(dy[r], g);
-            cuda_unpack8(z[r], v);
-#pragma unroll
-            for (int k = 0; k < 8; k++)
-                g[k] = t.valid ? g[k] * a[k] + v[k] * b[k] + c[k] : 0;
-            *t.shared(to, first + r) = make_uint4(cuda_pair(g[0], g[1]), cuda_pair(g[2], g[3]),
-                                                  cuda_pair(g[4], g[5]), cuda_pair(g[6], g[7]));
-        }
     }
 }
 
@@ -134,14 +112,82 @@ static __device__ __forceinline__ void back_conv(float (&sum)[T::OUT_ROWS][T::TI
                                                  char *shared, const node_thread<T> &t)
 {
     const uint32_t dz = cuda_shared_address(shared);
-    float4 *partial = (float4 *)conv.partial + (size_t)blockIdx.x * (TAPS * T::C * T::C / 4);
+    float4 *partial =
+        (float4 *)conv.partial + (size_t)(blockIdx.x / T::SHARES) * (TAPS * T::C * T::C / 4);
 
-    if (want_input) {
-        node_weights<T, TAPS> w;
-        node_load_weights<T, TAPS>(w, conv.weight, t);
-        node_conv<T, TAPS>(sum, dz, w, t);
+    if (want_input) node_conv<T, TAPS>(sum, dz, conv.weight, t);
+    weight_gradient<T, TAPS>(dz, dz + T::BYTES, (float4 *)(shared + T::BYTES + T::OWN_BYTES),
+                             partial, t);
+}
+
+/* What dz of a convolution is made of: rows of the thread's column, all channels. */
+template <class T, int N> struct dz_rows {
+    using columns = node_columns<T, T::CHUNKS>;
+    uint4 dy[N], z[N];
+
+    __device__ __forceinline__ void load(const cuda_node_back_conv &conv, int first,
+                                         const columns &t)
+    {
+#pragma unroll
+        for (int r = 0; r < N; r++) {
+            dy[r] = t.load(conv.dy, first + r);
+            z[r] = conv.z ? t.load(conv.z, first + r) : make_uint4(0, 0, 0, 0);
+        }
     }
-    weight_gradient<T, TAPS>(dz, dz + T::BYTES, (float4 *)(shared + 2 * T::BYTES), partial, t);
+
+    /* dz, into shared memory. */
+    __device__ __forceinline__ void store(const float (*coef)[3], char *to, int first,
+                                          const columns &t) const
+    {
+        float abc[8][3];
+
+#pragma unroll
+        for (int k = 0; k < 8; k++)
+#pragma unroll
+            for (int i = 0; i < 3; i++)
+                abc[k][i] = coef[t.channel + k][i];
+#pragma unroll
+        for (int r = 0; r < N; r++) {
+            float g[8], v[8];
+            cuda_unpack8(dy[r], g);
+            cuda_unpack8(z[r], v);
+#pragma unroll
+            for (int k = 0; k < 8; k++)
+                g[k] = t.valid ? g[k] * abc[k][0] + v[k] * abc[k][1] + abc[k][2] : 0;
+            *t.shared(to, first + r) = make_uint4(cuda_pair(g[0], g[1]), cuda_pair(g[2], g[3]),
+                                                  cuda_pair(g[4], g[5]), cuda_pair(g[6], g[7]));
+        }
+    }
+};
+
+/* All convolutions in turn. Where registers allow it, what the next dz is made of is on its way meanwhile. */
+template <class T>
+static __device__ __forceinline__ void back_convs(float (&sum)[T::OUT_ROWS][T::TILES][4],
+                                                  const cuda_node_backward_job &j,
+                                                  const float (*coef)[T::C][3], bool want_input,
+                                                  char *shared, const node_thread<T> &t)
+{
+    constexpr bool AHEAD = T::C > 16; /* else registers are short */
+    constexpr int ROWS = node_columns<T, T::CHUNKS>::ROWS, N = AHEAD ? ROWS : 4;
+    const node_columns<T, T::CHUNKS> all(j.n_images);
+    dz_rows<T, N> rows;
+
+    if (AHEAD) rows.load(j.convs[0], 0, all);
+#pragma unroll 1
+    for (int e = 0; e < j.n_convs; e++) {
+#pragma unroll
+        for (int first = 0; first < ROWS; first += N) {
+            if (!AHEAD) rows.load(j.convs[e], first, all);
+            rows.store(coef[e], shared, first, all);
+        }
+        __syncthreads();
+        if (AHEAD && e + 1 < j.n_convs) rows.load(j.convs[e + 1], 0, all);
+        if (j.convs[e].taps == 9)
+            back_conv<T, 9>(sum, j.convs[e], want_input, shared, t);
+        else
+            back_conv<T, 1>(sum, j.convs[e], want_input, shared, t);
+        __syncthreads();
+    }
 }
 
 /* The gradient through the activation, from strips to columns by way of shared memory. */
@@ -151,7 +197,7 @@ static __device__ __forceinline__ void mask_gradient(const float (&sum)[T::OUT_R
                                                      const node_thread<T> &t)
 {
     const int g = t.lane >> 2, q = t.lane & 3;
-    const int c = T::TILES == 2 ? t.group * 16 + 4 * q : t.group * 8 + 2 * q;
+    const int c = t.group * 16 + 4 * q;
     const char *x = shared + T::BYTES;
 
 #pragma unroll
@@ -160,7 +206,8 @@ static __device__ __forceinline__ void mask_gradient(const float (&sum)[T::OUT_R
         for (int h = 0; h < 2; h++) {
             const int p =
                 T::padded(t.strip, g + 8 * h) + (t.slice * T::OUT_ROWS + r + 1) * T::PITCH + 1;
-            const uint32_t at = T::offset(p, c >> 3) + (uint32_t)(c & 7) * 2;
+            const uint32_t at =
+                T::template offset<T::OWN_CHUNKS>(p, c >> 3) + (uint32_t)(c & 7) * 2;
 #pragma unroll
             for (int n = 0; n < T::TILES; n++) {
                 const uint32_t y = *(const uint32_t *)(x + at + 4 * n);
@@ -197,7 +244,7 @@ static __device__ __forceinline__ void add_flows(float (&sum)[T::ROWS][8],
                 cuda_unpack8(t.load(flow.z, r), z);
 #pragma unroll
                 for (int k = 0; k < 8; k++) {
-                    const float *abc = coef[t.chunk * 8 + k];
+                    const float *abc = coef[t.channel + k];
                     x[k] = x[k] * abc[0] + z[k] * abc[1] + abc[2];
                 }
             }
@@ -229,21 +276,27 @@ static __device__ __forceinline__ void add_norms(const float (&dy)[T::ROWS][8],
             for (int k = 0; k < 8; k++)
                 first[k] += dy[r][k], second[k] += dy[r][k] * z[k];
         }
-        node_add_sums<T>(first, second, room, j.norms[e].sums, t);
+        node_keep_sums<T>(first, second, room + e * T::SUMS, t);
+    }
+    __syncthreads();
+    for (int i = t.tid; i < j.n_norms * 2 * T::OWN; i += T::THREADS) {
+        const int e = i / (2 * T::OWN);
+        node_add_sum<T>(room + e * T::SUMS, i % (2 * T::OWN), j.norms[e].sums, t);
     }
 }
 
 template <class T>
 static __device__ __forceinline__ void node_backward(const cuda_node_backward_job &j, char *shared,
-                                                     float (*coef)[T::C][3], float *room)
+                                                     float (*coef)[T::C][3])
 {
     const node_thread<T> t(j.n_images);
+    float *room = (float *)(shared + (j.n_convs > 0 ? T::BYTES + T::OWN_BYTES : 0));
     const bool want_input = j.dy || j.n_norms > 0;
     float of_convs[T::OUT_ROWS][T::TILES][4] = {}, dy[T::ROWS][8] = {};
 
     if (j.n_convs > 0) {
-        node_clear_ring<T>(shared);
-        node_clear_ring<T>(shared + T::BYTES);
+        node_clear_ring<T, T::CHUNKS>(shared);
+        node_clear_ring<T, T::OWN_CHUNKS>(shared + T::BYTES);
     }
     cuda_begin();
     for (int e = 0; e < j.n_flows; e++)
@@ -272,16 +325,7 @@ static __device__ __forceinline__ void node_backward(const cuda_node_backward_jo
         }
     }
     __syncthreads();
-#pragma unroll 1
-    for (int e = 0; e < j.n_convs; e++) {
-        form_dz<T>(j.convs[e], coef[e], shared, t);
-        __syncthreads();
-        if (j.convs[e].taps == 9)
-            back_conv<T, 9>(of_convs, j.convs[e], want_input, shared, t);
-        else
-            back_conv<T, 1>(of_convs, j.convs[e], want_input, shared, t);
-        __syncthreads();
-    }
+    if (j.n_convs > 0) back_convs<T>(of_convs, j, coef, want_input, shared, t);
     if (!want_input) return;
     if (j.n_convs > 0) {
         mask_gradient<T>(of_convs, j.relu, shared, t);
@@ -302,20 +346,31 @@ static __device__ __forceinline__ void node_backward(const cuda_node_backward_jo
 }
 
 template <class T>
-__global__ static void __launch_bounds__(T::THREADS, 512 / T::THREADS)
+__global__ static void __launch_bounds__(T::THREADS, T::IMAGES == 1 ? 2 : 1)
     node_backward_kernel(const __grid_constant__ cuda_node_backward_job j)
 {
     CUDA_DYNAMIC_SHARED(shared);
     __shared__ float coef[CUDA_NODE_CONVS + 1][T::C][3];
-    __shared__ float room[T::WARPS * T::C * 2];
 
-    node_backward<T>(j, shared, coef, room);
+    node_backward<T>(j, shared, coef);
+}
+
+/* Few threads with many registers are faster at 3x3 convolutions. Several images per block mean fewer partial sums of
+ * weight gradients, of which 64 channels have many. */
+using conv_tile32 = node_tile<32, 1, 128>;
+using back_tile64 = node_tile<64, 4, 256, 2>;
+
+int pada_cuda_node_partials(pada_shape shape, int n_images)
+{
+    const int images = shape.c == 64 ? back_tile64::IMAGES : 1;
+
+    return (n_images + images - 1) / images;
 }
 
 template <class T> static cudaError_t raise_limit(void)
 {
     return cudaFuncSetAttribute((const void *)node_backward_kernel<T>,
-                                cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes<T>());
+                                cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes<T>(true));
 }
 
 cudaError_t pada_cuda_node_backward_init(void)
@@ -323,21 +378,24 @@ cudaError_t pada_cuda_node_backward_init(void)
     cudaError_t error = raise_limit<node_tile16>();
 
     if (error == cudaSuccess) error = raise_limit<node_tile32>();
-    return error == cudaSuccess ? raise_limit<node_tile64>() : error;
+    if (error == cudaSuccess) error = raise_limit<conv_tile32>();
+    return error == cudaSuccess ? raise_limit<back_tile64>() : error;
 }
 
 template <class T> static cudaError_t launch(cudaStream_t stream, const cuda_node_backward_job *job)
 {
-    const unsigned blocks = (unsigned)((job->n_images + T::IMAGES - 1) / T::IMAGES);
+    const unsigned groups = (unsigned)((job->n_images + T::IMAGES - 1) / T::IMAGES);
 
-    return cuda_launch(node_backward_kernel<T>, blocks, T::THREADS,
-                       job->n_convs > 0 ? shared_bytes<T>() : 0, stream, *job);
+    return cuda_launch(node_backward_kernel<T>, groups * T::SHARES, T::THREADS,
+                       shared_bytes<T>(job->n_convs > 0), stream, *job);
 }
 
 cudaError_t pada_cuda_node_backward(cudaStream_t stream, const cuda_node_backward_job *job)
 {
     PADA_ASSERT(pada_cuda_node_fits(job->shape));
     if (job->shape.c == 16) return launch<node_tile16>(stream, job);
-    if (job->shape.c == 32) return launch<node_tile32>(stream, job);
-    return launch<node_tile64>(stream, job);
+    if (job->shape.c == 64) return launch<back_tile64>(stream, job);
+    for (int e = 0; e < job->n_convs; e++)
+        if (job->convs[e].taps == 9) return launch<conv_tile32>(stream, job);
+    return launch<node_tile32>(stream, job);
 }

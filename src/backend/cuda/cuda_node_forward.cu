@@ -6,9 +6,11 @@
  *
  *   dynamic   act(y) of the block's images, with a ring of zeros    43.5, 27 or 40 KB
  *   coef      [term][channel] 1/deviation and -mean/deviation
- *   room      sums of warps
+ *   room      sums of warps: of y, and of each convolution
  */
 #include "backend/cuda/cuda_node.cuh"
+
+template <class T> static constexpr int WIDTH = T::TILES * 8; /* channels of a warp's strip */
 
 /* a x + b of every batch norm among the terms. */
 template <class T>
@@ -65,7 +67,7 @@ static __device__ __forceinline__ void add_terms(float (&sum)[T::ROWS][8], uint4
     }
 }
 
-/* Stores the sums: y as it is, act(y) in shared memory, their moments. */
+/* Stores the sums: y as it is, act(y) in shared memory, the moments of this warp. */
 template <class T>
 static __device__ __forceinline__ void finish_sum(float (&sum)[T::ROWS][8],
                                                   const cuda_node_forward_job &j, char *shared,
@@ -91,17 +93,18 @@ static __device__ __forceinline__ void finish_sum(float (&sum)[T::ROWS][8],
             v = make_uint4(cuda_relu2(v.x), cuda_relu2(v.y), cuda_relu2(v.z), cuda_relu2(v.w));
         *t.shared(shared, r) = v;
     }
-    if (j.sums) node_add_sums<T>(first, second, room, j.sums, t);
+    if (j.sums) node_keep_sums<T>(first, second, room, t);
 }
 
-/* Stores z of this warp's strip, and adds up its moments. */
+/* Stores z of this warp's strip and its moments. */
 template <class T>
 static __device__ __forceinline__ void finish_conv(const float (&sum)[T::OUT_ROWS][T::TILES][4],
                                                    const cuda_node_conv &conv, int n_images,
                                                    float *room, const node_thread<T> &t)
 {
-    constexpr int width = T::TILES * 8; /* channels of a warp */
+    constexpr int width = WIDTH<T>; /* channels of a warp */
     const int g = t.lane >> 2, q = t.lane & 3;
+    const uint32_t tile = blockIdx.x * (uint32_t)(T::IMAGES * T::COUNT);
     float first[T::TILES][2] = {}, second[T::TILES][2] = {};
 
 #pragma unroll
@@ -110,7 +113,7 @@ static __device__ __forceinline__ void finish_conv(const float (&sum)[T::OUT_ROW
         for (int h = 0; h < 2; h++) {
             const int image = T::image_of(t.strip, g + 8 * h);
             const int pixel = T::pixel(t.strip, g + 8 * h, t.slice * T::OUT_ROWS + r);
-            uint16_t *z = (uint16_t *)conv.z + t.tile + (size_t)image * T::COUNT +
+            uint16_t *z = (uint16_t *)conv.z + tile + (size_t)image * T::COUNT +
                           (size_t)pixel * T::C + t.group * width;
             uint32_t v[T::TILES];
 #pragma unroll
@@ -121,32 +124,41 @@ static __device__ __forceinline__ void finish_conv(const float (&sum)[T::OUT_ROW
                 second[n][0] += a * a, second[n][1] += b * b;
             }
             if (T::IMAGES > 1 && (int)blockIdx.x * T::IMAGES + image >= n_images) continue;
-            if (T::TILES == 2) /* two tiles share four channels: cuda_weights.cu */
-                *(uint2 *)(z + 4 * q) = make_uint2(v[0], v[T::TILES - 1]);
-            else
-                *(uint32_t *)(z + 2 * q) = v[0];
+            *(uint2 *)(z + 4 * q) = make_uint2(v[0], v[1]); /* cuda_weights.cu says why */
         }
     if (!conv.sums) return;
     cuda_sum_rows(first, second);
+    if (g != 0) return;
 #pragma unroll
     for (int n = 0; n < T::TILES; n++)
 #pragma unroll
         for (int b = 0; b < 2; b++) {
-            const int c = T::TILES == 2 ? 4 * q + 2 * n + b : 2 * q + b;
-            if (g != 0) continue;
+            const int c = 4 * q + 2 * n + b;
             room[(t.warp * width + c) * 2] = first[n][b];
             room[(t.warp * width + c) * 2 + 1] = second[n][b];
         }
-    __syncthreads();
-    for (int i = t.tid; i < 2 * T::C; i += T::THREADS) {
-        const int group = i / 2 / width, in_group = i - group * width * 2;
+}
+
+/* Adds up the moments that the warps have left. */
+template <class T>
+static __device__ __forceinline__ void add_moments(const cuda_node_forward_job &j,
+                                                   const float *of_y, const float *of_convs,
+                                                   const node_thread<T> &t)
+{
+    constexpr int width = WIDTH<T>, each = T::WARPS * width * 2;
+
+    for (int i = t.tid; i < 2 * T::C && j.sums; i += T::THREADS)
+        node_add_sum<T>(of_y, i, j.sums, t);
+    for (int i = t.tid; i < j.n_convs * 2 * T::C; i += T::THREADS) {
+        const int e = i / (2 * T::C), k = i % (2 * T::C);
+        const int group = k / 2 / width, in_group = k - group * width * 2;
         float share = 0;
+        if (!j.convs[e].sums) continue;
 #pragma unroll
-        for (int k = 0; k < T::WARPS / T::GROUPS; k++)
-            share += room[(k * T::GROUPS + group) * width * 2 + in_group];
-        cuda_add_share(conv.sums, T::C, i, share);
+        for (int w = 0; w < T::WARPS / T::GROUPS; w++)
+            share += of_convs[e * each + (w * T::GROUPS + group) * width * 2 + in_group];
+        cuda_add_share(j.convs[e].sums, T::C, k, share);
     }
-    __syncthreads();
 }
 
 template <class T, int TAPS>
@@ -155,22 +167,21 @@ static __device__ __forceinline__ void convolve(const cuda_node_conv &conv, int 
                                                 const node_thread<T> &t)
 {
     float sum[T::OUT_ROWS][T::TILES][4] = {};
-    node_weights<T, TAPS> w;
 
-    node_load_weights<T, TAPS>(w, conv.weight, t);
-    node_conv<T, TAPS>(sum, shared, w, t);
+    node_conv<T, TAPS>(sum, shared, conv.weight, t);
     finish_conv<T>(sum, conv, n_images, room, t);
 }
 
 template <class T>
 static __device__ __forceinline__ void node_forward(const cuda_node_forward_job &j, char *shared,
-                                                    float (*coef)[T::C][2], float *room)
+                                                    float (*coef)[T::C][2], float *of_y,
+                                                    float *of_convs)
 {
     const node_thread<T> t(j.n_images);
     float sum[T::ROWS][8] = {};
     uint4 u[T::ROWS];
 
-    if (j.n_convs > 0) node_clear_ring<T>(shared);
+    if (j.n_convs > 0) node_clear_ring<T, T::CHUNKS>(shared);
     cuda_begin();
 #pragma unroll
     for (int r = 0; r < T::ROWS; r++)
@@ -184,15 +195,18 @@ static __device__ __forceinline__ void node_forward(const cuda_node_forward_job 
     read_norms<T>(j, coef);
     __syncthreads();
     add_terms<T>(sum, u, j, coef, t);
-    finish_sum<T>(sum, j, shared, room, t);
-    if (j.n_convs == 0) return;
+    finish_sum<T>(sum, j, shared, of_y, t);
     __syncthreads();
 #pragma unroll 1
-    for (int e = 0; e < j.n_convs; e++)
+    for (int e = 0; e < j.n_convs; e++) {
+        float *room = of_convs + e * (T::WARPS * WIDTH<T> * 2);
         if (j.convs[e].taps == 9)
             convolve<T, 9>(j.convs[e], j.n_images, cuda_shared_address(shared), room, t);
         else
             convolve<T, 1>(j.convs[e], j.n_images, cuda_shared_address(shared), room, t);
+    }
+    __syncthreads();
+    add_moments<T>(j, of_y, of_convs, t);
 }
 
 template <class T>
@@ -201,10 +215,14 @@ __global__ static void __launch_bounds__(T::THREADS, 512 / T::THREADS)
 {
     CUDA_DYNAMIC_SHARED(shared);
     __shared__ float coef[CUDA_NODE_TERMS][T::C][2];
-    __shared__ float room[T::WARPS * T::C * 2];
+    __shared__ float of_y[T::SUMS];
+    __shared__ float of_convs[CUDA_NODE_CONVS * T::WARPS * WIDTH<T> * 2];
 
-    node_forward<T>(j, shared, coef, room);
+    node_forward<T>(j, shared, coef, of_y, of_convs);
 }
+
+/* Few threads with many registers are faster at convolutions. */
+using conv_tile32 = node_tile<32, 1, 128>;
 
 template <class T> static cudaError_t raise_limit(void)
 {
@@ -216,7 +234,7 @@ cudaError_t pada_cuda_node_forward_init(void)
 {
     cudaError_t error = raise_limit<node_tile16>();
 
-    if (error == cudaSuccess) error = raise_limit<node_tile32>();
+    if (error == cudaSuccess) error = raise_limit<conv_tile32>();
     return error == cudaSuccess ? raise_limit<node_tile64>() : error;
 }
 
@@ -234,16 +252,10 @@ bool pada_cuda_node_fits(pada_shape shape)
            (shape.c == 16 || shape.c == 32 || shape.c == 64);
 }
 
-int pada_cuda_node_blocks(pada_shape shape, int n_images)
-{
-    const int images = shape.c == 64 ? node_tile64::IMAGES : 1;
-    return (n_images + images - 1) / images;
-}
-
 cudaError_t pada_cuda_node_forward(cudaStream_t stream, const cuda_node_forward_job *job)
 {
     PADA_ASSERT(pada_cuda_node_fits(job->shape));
     if (job->shape.c == 16) return launch<node_tile16>(stream, job);
-    if (job->shape.c == 32) return launch<node_tile32>(stream, job);
-    return launch<node_tile64>(stream, job);
+    if (job->shape.c == 64) return launch<node_tile64>(stream, job);
+    return job->n_convs > 0 ? launch<conv_tile32>(stream, job) : launch<node_tile32>(stream, job);
 }

@@ -14,7 +14,7 @@ template <class IN, int CHANNELS> struct reduction_split {
     static constexpr int SIZE = IN::SIZE / 2, ALL_M = SIZE * SIZE / 16;
     static constexpr int HALVES = ALL_M < IN::WARPS ? IN::WARPS / ALL_M : 1; /* of the channels */
     static constexpr int M_TILES = ALL_M * HALVES / IN::WARPS, N_TILES = CHANNELS / 8 / HALVES;
-    static constexpr bool PAIRED = CHANNELS < 64; /* tiles: cuda_weights.cu */
+    static_assert(N_TILES % 2 == 0, "tiles go in pairs: cuda_weights.cu");
 
     static __device__ __forceinline__ int first_m(int warp)
     {
@@ -29,7 +29,7 @@ template <class IN, int CHANNELS> struct reduction_split {
     /* Of column pair q in tile n of a warp: the first of two channels, counted from those of the warp. */
     static __device__ __forceinline__ int channel(int n, int q)
     {
-        return PAIRED ? n / 2 * 16 + 4 * q + n % 2 * 2 : n * 8 + 2 * q;
+        return n / 2 * 16 + 4 * q + n % 2 * 2;
     }
 };
 

@@ -144,7 +144,6 @@ static __device__ __forceinline__ void input_gradient(const cuda_reduction_backw
                 }
             }
         }
-    static_assert(S::PAIRED, "channels");
 #pragma unroll
     for (int m = 0; m < S::M_TILES; m++)
 #pragma unroll
@@ -244,7 +243,7 @@ __global__ static void __launch_bounds__(IN::THREADS, 2)
     char *dz = shared + L::X;
     const uint32_t x_at = cuda_shared_address(shared), dz_at = cuda_shared_address(dz);
 
-    if (TAPS == 9) node_clear_ring<IN>(shared);
+    if (TAPS == 9) node_clear_ring<IN, IN::CHUNKS>(shared);
     clear_ring<IN, OUT>(dz);
     cuda_begin();
     for (int c = (int)threadIdx.x; c < OUT::C; c += IN::THREADS) {

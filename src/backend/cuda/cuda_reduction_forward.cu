@@ -87,11 +87,8 @@ static __device__ __forceinline__ void convolve(const cuda_node_conv &conv, uint
                 second[n][0] += a * a, second[n][1] += b * b;
             }
 #pragma unroll
-            for (int n = 0; n < S::N_TILES; n += S::PAIRED ? 2 : 1)
-                if (S::PAIRED)
-                    *(uint2 *)(z + o * OUT::C + S::channel(n, q)) = make_uint2(v[n], v[n + 1]);
-                else
-                    *(uint32_t *)(z + o * OUT::C + S::channel(n, q)) = v[n];
+            for (int n = 0; n < S::N_TILES; n += 2)
+                *(uint2 *)(z + o * OUT::C + S::channel(n, q)) = make_uint2(v[n], v[n + 1]);
         }
     if (!conv.sums) return;
     cuda_sum_rows(first, second);
@@ -123,7 +120,7 @@ __global__ static void __launch_bounds__(IN::THREADS, 2)
     const node_thread<IN> t(j.n_images);
     uint4 u[IN::ROWS];
 
-    node_clear_ring<IN>(shared);
+    node_clear_ring<IN, IN::CHUNKS>(shared);
     cuda_begin();
 #pragma unroll
     for (int r = 0; r < IN::ROWS; r++)

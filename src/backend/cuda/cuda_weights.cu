@@ -3,14 +3,13 @@
  *
  * Weights are float32 [out, in, kh, kw]. Node kernels read bfloat16 fragments of the matrix B of an mma,
  * [tile of 8 channels out][tap][16 channels in][lane] uint2, and write accumulators,
- * [16x16 channels][tap][8 channels in][lane] float4. With less than 64 channels out two tiles share 16 channels
- * such that a lane has four of them side by side: 4q..4q+1 in the first, 4q+2..4q+3 in the second. */
+ * [16x16 channels][tap][8 channels in][lane] float4. Two tiles share 16 channels such that a lane has four of
+ * them side by side: 4q..4q+1 in the first, 4q+2..4q+3 in the second. */
 #include "backend/cuda/cuda_mma.cuh"
 
 /* What lane holds column n of B in a tile: the channel. */
-static __device__ inline int channel_of(int channels, int tile, int n)
+static __device__ inline int channel_of(int tile, int n)
 {
-    if (channels >= 64) return tile * 8 + n;
     return tile / 2 * 16 + n / 2 * 4 + tile % 2 * 2 + n % 2;
 }
 
@@ -18,10 +17,10 @@ static __device__ inline int channel_of(int channels, int tile, int n)
 static __device__ inline uint2 fragment(const float *weight, const cuda_weight_job &j, int i,
                                         bool transposed)
 {
-    const int n_out = transposed ? j.c_in : j.c_out, depth = (transposed ? j.c_out : j.c_in) / 16;
+    const int depth = (transposed ? j.c_out : j.c_in) / 16;
     const int lane = i % 32, k = i / 32 % depth * 16 + lane % 4 * 2;
     const int tap = i / 32 / depth % j.taps, tile = i / 32 / depth / j.taps;
-    const int n = channel_of(n_out, tile, lane / 4);
+    const int n = channel_of(tile, lane / 4);
     float w[4];
 
 #pragma unroll
@@ -58,7 +57,17 @@ cudaError_t pada_cuda_pack_weights(cudaStream_t stream, const float *params,
     return cuda_launch(pack_kernel, grid, CUDA_BLOCK, 0, stream, params, *jobs, (char *)fragments);
 }
 
-enum { REDUCE_LANES = 16, REDUCE_PARTS = CUDA_BLOCK / REDUCE_LANES, REDUCE_GROUPS = 8 };
+enum { REDUCE_PARTS = 16, REDUCE_EACH = 16, REDUCE_LOADS = 8 };
+
+/* Among how many threads the partial sums of a weight are divided: each has REDUCE_EACH of them or more, .. */
+static __host__ __device__ inline int parts_of(const cuda_reduce_job *j)
+{
+    int parts = 1;
+
+    while (parts < REDUCE_PARTS && 2 * parts * REDUCE_EACH <= j->blocks)
+        parts *= 2;
+    return parts;
+}
 
 static __device__ inline float4 add4(float4 a, float4 b)
 {
@@ -84,12 +93,11 @@ static __device__ inline void store_sum(const cuda_reduce_job &j, float *grads, 
     to[below + j.taps] += s.w;
 }
 
-/* Sixteen float4 of a convolution per block. The partial sums are divided among 16 threads each, whose sums are
- * added up by twos and then in order: always the same order. */
+/* .. and has several of them on their way. Their sums are added up in order: always the same order. */
 __global__ static void reduce_kernel(const __grid_constant__ cuda_reduce_jobs jobs, float *grads)
 {
     cuda_begin();
-    __shared__ float4 parts[REDUCE_PARTS][REDUCE_LANES];
+    __shared__ float4 sums[CUDA_BLOCK];
     int low = 0, high = jobs.n - 1;
     while (low < high) { /* the last job that begins at this block or before it */
         const int middle = (low + high + 1) / 2;
@@ -99,28 +107,28 @@ __global__ static void reduce_kernel(const __grid_constant__ cuda_reduce_jobs jo
             high = middle - 1;
     }
     const cuda_reduce_job &j = jobs.at[low];
-    const int n = j.c_in * j.c_out * j.taps / 4;
-    const int lane = (int)threadIdx.x % REDUCE_LANES, part = (int)threadIdx.x / REDUCE_LANES;
-    const int i = ((int)blockIdx.x - j.first_block) * REDUCE_LANES + lane;
+    const int n = j.c_in * j.c_out * j.taps / 4, parts = parts_of(&j), lanes = CUDA_BLOCK / parts;
+    const int lane = (int)threadIdx.x % lanes, part = (int)threadIdx.x / lanes;
+    const int i = ((int)blockIdx.x - j.first_block) * lanes + lane;
     float4 s = make_float4(0, 0, 0, 0);
 
-    if (i < n) {
+    for (int first = part; i < n && first < j.blocks; first += REDUCE_LOADS * parts) {
         const float4 *from = (const float4 *)j.partial + i;
-#pragma unroll 8
-        for (int k = part; k < j.blocks; k += REDUCE_PARTS)
-            s = add4(s, from[(size_t)k * n]);
+        float4 v[REDUCE_LOADS];
+#pragma unroll
+        for (int u = 0; u < REDUCE_LOADS; u++) {
+            const int k = first + u * parts;
+            v[u] = from[(size_t)(k < j.blocks ? k : first) * n];
+        }
+#pragma unroll
+        for (int u = 0; u < REDUCE_LOADS; u++)
+            if (first + u * parts < j.blocks) s = add4(s, v[u]);
     }
-    parts[part][lane] = s;
-    __syncthreads();
-    if (part < REDUCE_GROUPS) {
-        for (int k = part + REDUCE_GROUPS; k < REDUCE_PARTS; k += REDUCE_GROUPS)
-            s = add4(s, parts[k][lane]);
-        parts[part][lane] = s;
-    }
+    sums[threadIdx.x] = s;
     __syncthreads();
     if (part != 0 || i >= n) return;
-    for (int k = 1; k < REDUCE_GROUPS; k++)
-        s = add4(s, parts[k][lane]);
+    for (int k = 1; k < parts; k++)
+        s = add4(s, sums[k * lanes + lane]);
     store_sum(j, grads, i, s);
 }
 
@@ -132,8 +140,9 @@ cudaError_t pada_cuda_reduce_weights(cudaStream_t stream, const cuda_reduce_jobs
 
     for (int k = 0; k < placed.n; k++) {
         const int n = placed.at[k].c_in * placed.at[k].c_out * placed.at[k].taps / 4;
+        const int lanes = CUDA_BLOCK / parts_of(&placed.at[k]);
         placed.at[k].first_block = blocks;
-        blocks += (n + REDUCE_LANES - 1) / REDUCE_LANES;
+        blocks += (n + lanes - 1) / lanes;
     }
     return cuda_launch(reduce_kernel, (unsigned)blocks, CUDA_BLOCK, 0, stream, placed, grads);
 }
