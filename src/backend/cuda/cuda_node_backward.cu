@@ -6,7 +6,7 @@
  * convolutions) and of the weights (dz times act(y), partial sums per block). Then the activation's mask,
  * identities and transposed pools, the store, and the sums of dy and dy z for each incoming batch norm.
  *
- *   dynamic   [ dz, later the masked gradient | act(y) | partial sums of warps ]   in 87 + 24, 54 + 24, 80 KB
+ *   dynamic   [ dz, later the masked gradient | act(y) | partial sums of warps ]   87 + 24, 55 + 6, 123 + 12 KB
  *   coef      [conv, last: flow through a batch norm][channel] a, b, c of dz = a dy + b z + c
  */
 #include "backend/cuda/cuda_node.cuh"
