@@ -104,6 +104,8 @@ typedef struct pada_program {
     int n_forward, n_stages; /* stages: the first n_forward run forward, the others backward */
     int n_images, n_taps;
     int64_t work_bytes, local_bytes, taps_bytes;
+    /* where the coefficients of the terms of probes lie side by side: offset in the work buffer, and bytes */
+    int64_t probes, probes_bytes;
 } pada_program;
 
 /* Per-image results of the loss, `n_images` each, in the backend's element type. */

@@ -147,7 +147,9 @@ void pada_engine_distances(const pada_engine *e, double *distances);
  *   pada_engine_forward_routed(e, path, batch, n);   with the blocks in the path
  *   pada_engine_backward(e);
  *   pada_engine_probes(e, derivatives);              by the factors that blocks have in their sums
- *   pada_engine_add_grad(e, param, grad);            for each parameter of the gate */
+ *   pada_engine_write_gate_grad(e, gate);
+ *
+ * The host waits for the device in the first and the fourth of them, once each. */
 
 /* The weights of the gate as they are now. */
 void pada_engine_read_gate(const pada_engine *e, pada_block_gate *gate);
@@ -156,10 +158,10 @@ void pada_engine_read_gate(const pada_engine *e, pada_block_gate *gate);
 pada_status pada_engine_forward_routed(pada_engine *e, const pada_path *path,
                                        const pada_batch *batch, int n_probes);
 /* What the probes of the last backward pass say, over all sites: [slot, block], zero where there was
- * none. Waits for the device. */
+ * none. */
 void pada_engine_probes(const pada_engine *e, double *derivatives);
-/* Adds to the gradient of a shared parameter. */
-void pada_engine_add_grad(pada_engine *e, int param, const double *grad);
+/* The gradients of the gate, which no pass has a part in, become those of `gate`. */
+void pada_engine_write_gate_grad(pada_engine *e, pada_block_gate *gate);
 
 /* ---- gradients put aside ----
  *

@@ -7,11 +7,12 @@ pada_status pada__route_create(pada_engine *e)
     const pada_space *space = &e->space;
     void *memory;
 
-    e->gate_first = pada_block_gate_first_param(e->params);
-    if (e->gate_first < 0) return PADA_OK;
+    if (pada_block_gate_first_param(e->params) < 0) return PADA_OK;
     PADA_TRY(
         pada_block_gate_create(&e->gate, space->ops->n_choices(space, 0), space->config.blocks));
-    /* three channel vectors, of the widest convolution of a site, for every term of a probe */
+    e->gate_range = pada_block_gate_range(e->params);
+    /* three channel vectors, of the widest convolution of a site, for every term of a probe: a site is one
+     * block of one cell */
     int64_t widest = 0;
     for (int i = 0; i < pada_params_count(e->params); i++) {
         const pada_param *p = pada_params_get(e->params, i);
@@ -19,8 +20,8 @@ pada_status pada__route_create(pada_engine *e)
     }
     widest =
         e->backend->channel_bytes(e->device, (int)widest) / pada_dtype_bytes(e->backend->dtype);
-    PADA_TRY(pada_calloc(&memory, 3 * (size_t)(widest * space->ops->n_slots * space->config.blocks),
-                         sizeof *e->probe_room));
+    const int64_t n_terms = (int64_t)space->ops->n_sites(space) * space->ops->n_slots;
+    PADA_TRY(pada_calloc(&memory, (size_t)(3 * widest * n_terms), sizeof *e->probe_room));
     e->probe_room = memory;
     return PADA_OK;
 }
@@ -33,8 +34,7 @@ void pada__route_free(pada_engine *e)
 
 void pada_engine_read_gate(const pada_engine *e, pada_block_gate *gate)
 {
-    for (int i = 0; i < PADA_GATE_TENSORS; i++)
-        pada_engine_read_weight(e, e->gate_first + i, pada_block_gate_weights(gate, i));
+    e->backend->read(e->device, e->weights, e->gate_range, pada_block_gate_weights(gate, 0));
 }
 
 /* The block with the highest logit, the first of equals. */
@@ -90,26 +90,14 @@ void pada_engine_probes(const pada_engine *e, double *derivatives)
 {
     const pada_program *q = pada_plan_program(e->plan);
     const int n = e->space.ops->n_slots * e->space.config.blocks;
-    double terms[PADA_MAX_SLOTS * PADA_MAX_BLOCKS];
 
     for (int i = 0; i < n; i++)
         derivatives[i] = 0;
-    for (int v = 0; v < q->n_nodes; v++) {
-        if (q->nodes[v].op != PADA_OP_PROBE) continue;
-        pada_program_probe(q, v, e->backend, e->device, e->work, e->probe_room, terms);
-        for (int k = 0; k < q->nodes[v].n_terms; k++)
-            derivatives[q->terms[q->nodes[v].first_term + k].mark] += terms[k];
-    }
+    pada_program_probes(q, e->backend, e->device, e->work, e->probe_room, derivatives);
 }
 
-void pada_engine_add_grad(pada_engine *e, int param, const double *grad)
+void pada_engine_write_gate_grad(pada_engine *e, pada_block_gate *gate)
 {
-    const pada_param *p = pada_params_get(e->params, param);
-    const pada_range range = {p->offset, p->count};
-
-    PADA_ASSERT(p->site == PADA_SHARED && e->grads);
-    e->backend->read(e->device, e->grads, range, e->staging);
-    for (int64_t i = 0; i < p->count; i++)
-        e->staging[i] += grad[i];
-    e->backend->write(e->device, e->grads, range, e->staging);
+    PADA_ASSERT(e->grads);
+    e->backend->write(e->device, e->grads, e->gate_range, pada_block_gate_grads(gate, 0));
 }

@@ -81,10 +81,10 @@ struct pada_engine {
     int n_kept; /* images that it is of */
     /* Where weights belong to blocks and there is a choice: the gate, NULL if not. */
     pada_block_gate *gate;
-    int gate_first;     /* its first parameter */
-    bool gate_is_read;  /* it has the weights of now, and `routed` is what they say */
-    pada_path routed;   /* the last path that the gate was asked about */
-    double *probe_room; /* for pada_program_probe */
+    pada_range gate_range; /* its parameters */
+    bool gate_is_read;     /* it has the weights of now, and `routed` is what they say */
+    pada_path routed;      /* the last path that the gate was asked about */
+    double *probe_room;    /* for pada_program_probes */
     pada_results results;
     param_group *groups;
     int n_groups;

@@ -597,6 +597,23 @@ static void place_taps(pada_plan *p, const pada_backend *backend, const pada_dev
     }
 }
 
+/* The coefficients of the batch norms among the terms of one kind of node. */
+static void place_coefs(pada_plan *p, const pada_backend *backend, const pada_device *device,
+                        pada_op op)
+{
+    pada_program *q = &p->program;
+
+    for (int v = 0; v < q->n_nodes; v++) {
+        const pada_node *node = &q->nodes[v];
+        for (int t = node->first_term; node->op == op && t < node->first_term + node->n_terms;
+             t++) {
+            if (q->terms[t].kind != PADA_TERM_BATCHNORM) continue;
+            q->term_plans[t].coef = q->work_bytes;
+            q->work_bytes += 3 * backend->channel_bytes(device, node->shape.c);
+        }
+    }
+}
+
 /* Statistics behind the tensors, then the partial sums that every stage uses anew. */
 static void place_statistics(pada_plan *p, const pada_backend *backend, const pada_device *device)
 {
@@ -608,11 +625,10 @@ static void place_statistics(pada_plan *p, const pada_backend *backend, const pa
         q->node_plans[v].stats = q->work_bytes;
         q->work_bytes += 2 * backend->channel_bytes(device, q->nodes[v].shape.c);
     }
-    for (int t = 0; t < q->n_terms; t++) {
-        if (q->terms[t].kind != PADA_TERM_BATCHNORM) continue;
-        q->term_plans[t].coef = q->work_bytes;
-        q->work_bytes += 3 * backend->channel_bytes(device, q->nodes[q->terms[t].x].shape.c);
-    }
+    place_coefs(p, backend, device, PADA_OP_COMBINE);
+    q->probes = q->work_bytes;
+    place_coefs(p, backend, device, PADA_OP_PROBE);
+    q->probes_bytes = q->work_bytes - q->probes;
     for (int s = 0; s < q->n_stages; s++) {
         int64_t used = 0;
         for (int i = q->stages[s].first; i < q->stages[s].first + q->stages[s].count; i++) {

@@ -22,11 +22,11 @@ void pada_plan_destroy(pada_plan *plan);
 void pada_plan_build(pada_plan *plan, const pada_graph *graph, const pada_backend *backend,
                      const pada_device *device, int n_images, bool train);
 
-/* What the terms of probe v, in a program that has run to its end, came out as: sum(dy *
- * batchnorm(z)), the derivative of the loss by a factor of batchnorm(z). `room` has space for three
- * channel vectors per term. Waits for the device. */
-void pada_program_probe(const pada_program *program, pada_value v, const pada_backend *backend,
-                        pada_device *device, const void *work, double *room, double *derivatives);
+/* Of every term of a probe, in a program that has run to its end: derivatives[mark] += sum(dy * batchnorm(z)),
+ * the derivative of the loss by a factor of batchnorm(z). `room` has space for three channel vectors per
+ * term. Waits for the device once, if there are probes. */
+void pada_program_probes(const pada_program *program, const pada_backend *backend,
+                         pada_device *device, const void *work, double *room, double *derivatives);
 
 /* Borrowed; valid until the next build. Refers to the arrays of the graph it was built from. */
 const pada_program *pada_plan_program(const pada_plan *plan);

@@ -5,22 +5,31 @@
  * every batch norm has. */
 #include "graph/plan.h"
 
-void pada_program_probe(const pada_program *q, pada_value v, const pada_backend *backend,
-                        pada_device *device, const void *work, double *room, double *derivatives)
+/* coef: a and b, `stride` apart. */
+static double derivative(const double *coef, int64_t stride, int channels, double n)
 {
-    const pada_node *node = &q->nodes[v];
-    const int size = pada_dtype_bytes(backend->dtype);
-    const int64_t stride = backend->channel_bytes(device, node->shape.c) / size;
-    const double n = (double)q->n_images * node->shape.h * node->shape.w;
+    const double *a = coef, *b = coef + stride;
+    double sum = 0;
 
-    PADA_ASSERT(node->op == PADA_OP_PROBE);
-    /* The coefficients of neighbouring terms lie side by side. */
-    const int64_t first = q->term_plans[node->first_term].coef / size;
-    backend->read(device, work, (pada_range){first, 3 * stride * node->n_terms}, room);
-    for (int k = 0; k < node->n_terms; k++) {
-        const double *a = room + 3 * stride * k, *b = a + stride;
-        derivatives[k] = 0;
-        for (int c = 0; c < node->shape.c; c++)
-            derivatives[k] -= b[c] * n / (a[c] * a[c]);
+    for (int c = 0; c < channels; c++)
+        sum -= b[c] * n / (a[c] * a[c]);
+    return sum;
+}
+
+void pada_program_probes(const pada_program *q, const pada_backend *backend, pada_device *device,
+                         const void *work, double *room, double *derivatives)
+{
+    const int size = pada_dtype_bytes(backend->dtype);
+
+    if (q->probes_bytes == 0) return;
+    backend->read(device, work, (pada_range){q->probes / size, q->probes_bytes / size}, room);
+    for (int v = 0; v < q->n_nodes; v++) {
+        const pada_node *node = &q->nodes[v];
+        if (node->op != PADA_OP_PROBE) continue;
+        for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
+            derivatives[q->terms[t].mark] +=
+                derivative(room + (q->term_plans[t].coef - q->probes) / size,
+                           backend->channel_bytes(device, node->shape.c) / size, node->shape.c,
+                           (double)q->n_images * node->shape.h * node->shape.w);
     }
 }

@@ -35,7 +35,8 @@ typedef struct tensor {
 
 struct pada_block_gate {
     tensor tensors[N_TENSORS];
-    double *memory;
+    double *memory; /* weights, then gradients: `elements` each, with gaps that stay zero */
+    int64_t elements;
     int n_blocks;
     /* of the last forward */
     pada_gate_cell cell;
@@ -126,9 +127,23 @@ int pada_block_gate_first_param(const pada_params *params)
     return pada_params_find(params, name);
 }
 
+/* With the gap in front of the next one. */
+static int64_t room_of(const tensor *t)
+{
+    return (count_of(t) + PADA_PARAM_ALIGN - 1) / PADA_PARAM_ALIGN * PADA_PARAM_ALIGN;
+}
+
+pada_range pada_block_gate_range(const pada_params *params)
+{
+    const int first = pada_block_gate_first_param(params);
+    const pada_param *last = pada_params_get(params, first + N_TENSORS - 1);
+    const int64_t begin = pada_params_get(params, first)->offset;
+
+    return (pada_range){begin, last->offset + last->count - begin};
+}
+
 pada_status pada_block_gate_create(pada_block_gate **out, int n_ops, int n_blocks)
 {
-    int64_t count = 0;
     void *memory;
 
     *out = NULL;
@@ -137,8 +152,8 @@ pada_status pada_block_gate_create(pada_block_gate **out, int n_ops, int n_block
     gate->n_blocks = n_blocks;
     describe(gate->tensors, n_ops, n_blocks);
     for (int i = 0; i < N_TENSORS; i++)
-        count += count_of(&gate->tensors[i]);
-    const pada_status st = pada_calloc(&memory, 2 * (size_t)count, sizeof(double));
+        gate->elements += room_of(&gate->tensors[i]);
+    const pada_status st = pada_calloc(&memory, 2 * (size_t)gate->elements, sizeof(double));
     if (st != PADA_OK) {
         pada_block_gate_destroy(gate);
         return st;
@@ -147,8 +162,8 @@ pada_status pada_block_gate_create(pada_block_gate **out, int n_ops, int n_block
     double *at = gate->memory;
     for (int i = 0; i < N_TENSORS; i++) {
         gate->tensors[i].weights = at;
-        gate->tensors[i].grads = at + count;
-        at += count_of(&gate->tensors[i]);
+        gate->tensors[i].grads = at + gate->elements;
+        at += room_of(&gate->tensors[i]);
     }
     *out = gate;
     return PADA_OK;
@@ -178,9 +193,7 @@ int64_t pada_block_gate_count(const pada_block_gate *gate, int i)
 
 void pada_block_gate_zero_grads(pada_block_gate *gate)
 {
-    for (int i = 0; i < N_TENSORS; i++)
-        memset(gate->tensors[i].grads, 0,
-               (size_t)count_of(&gate->tensors[i]) * sizeof *gate->tensors[i].grads);
+    memset(gate->memory + gate->elements, 0, (size_t)gate->elements * sizeof *gate->memory);
 }
 
 /* ---- a linear layer; bias may be NULL ---- */

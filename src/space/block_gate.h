@@ -46,11 +46,14 @@ typedef struct pada_block_gate pada_block_gate;
 pada_status pada_block_gate_declare(pada_params *params, int n_ops, int n_blocks);
 /* The first of its PADA_GATE_TENSORS parameters; -1: there is no gate. */
 int pada_block_gate_first_param(const pada_params *params);
+/* All of them, with the gaps between them. */
+pada_range pada_block_gate_range(const pada_params *params);
 
 pada_status pada_block_gate_create(pada_block_gate **out, int n_ops, int n_blocks);
 void pada_block_gate_destroy(pada_block_gate *gate); /* NULL is fine */
 
-/* The numbers of tensor i, to be filled in; and its derivatives, which backward adds to. */
+/* The numbers of tensor i, to be filled in; and its derivatives, which backward adds to. Those of all tensors lie
+ * as the parameters do: pada_block_gate_range elements from the first of tensor 0. */
 double *pada_block_gate_weights(pada_block_gate *gate, int i);
 double *pada_block_gate_grads(pada_block_gate *gate, int i);
 int64_t pada_block_gate_count(const pada_block_gate *gate, int i);

@@ -288,8 +288,7 @@ static void add_gate_gradient(close_run *s, pada_engine *e, int n_open, const ro
     }
     pada_block_gate_zero_grads(s->gate);
     pada_block_gate_backward(s->gate, grads);
-    for (int i = 0; i < PADA_GATE_TENSORS; i++)
-        pada_engine_add_grad(e, s->gate_first + i, pada_block_gate_grads(s->gate, i));
+    pada_engine_write_gate_grad(e, s->gate);
 }
 
 static pada_status step(void *self, pada_engine *e, const pada_draws *draws,

@@ -175,7 +175,13 @@ void case_tap(graph_case *c, pada_value x)
 
 void case_probe_sum(graph_case *c, pada_value y, const pada_term *terms, int n)
 {
-    pada_graph_probe(c->graph, y, terms, n);
+    pada_term marked[CASE_MAX_TERMS];
+
+    for (int i = 0; i < n; i++) {
+        marked[i] = terms[i];
+        marked[i].mark = i;
+    }
+    pada_graph_probe(c->graph, y, marked, n);
 }
 
 void case_head(graph_case *c, pada_value x, pada_act act)
@@ -313,11 +319,10 @@ static void read_results(const graph_case *c, const pada_program *q, const pada_
     r->grads = zeroed(c->n_params, sizeof(double));
     r->align = zeroed(c->n_images, sizeof(double));
     b->read(d, with->results.align, images, r->align);
-    for (int v = 0; v < q->n_nodes && q->n_stages > q->n_forward; v++) {
+    if (q->n_stages > q->n_forward) {
         double room[3 * 16 * 64];
-        if (q->nodes[v].op != PADA_OP_PROBE) continue;
-        assert_true(q->nodes[v].n_terms <= 16 && q->nodes[v].shape.c <= 64);
-        pada_program_probe(q, v, b, d, with->work, room, r->probes + q->nodes[v].first_term);
+        assert_true(q->probes_bytes <= (int64_t)sizeof room);
+        pada_program_probes(q, b, d, with->work, room, r->probes);
     }
     b->unpack(d, (const char *)with->work + place->offset, c->n_images, loss->shape, r->logits);
     b->read(d, with->results.loss, images, r->loss);

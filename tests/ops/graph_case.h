@@ -78,8 +78,9 @@ typedef struct case_result {
     int n_images, classes, n_nodes;
     int64_t n_params;
     double *logits, *loss, *norm, *grads;
-    double *align;                 /* of images; zeros without taps */
-    double probes[CASE_MAX_TERMS]; /* sum(dy * batchnorm(z)) by term; of training runs */
+    double *align; /* of images; zeros without taps */
+    double
+        probes[CASE_MAX_TERMS]; /* sum(dy * batchnorm(z)) by term of the probe; of training runs */
     int32_t *rank;
     /* Tensors of the work buffer, plain [n, c, h, w]; NULL where the program has none or runs were
      * not staged. */

@@ -324,7 +324,7 @@ static void test_probe(void **state)
                            norm_at(&c, &r, c.graph->terms[t].x, k / (s.w * s.h * s.c),
                                    k / (s.w * s.h) % s.c, k / s.w % s.h, k % s.w);
                 assert_true(fabs(sum) > 1e-5);
-                CHECK_CLOSE(r.probes[t], sum, 1e-11);
+                CHECK_CLOSE(r.probes[c.graph->terms[t].mark], sum, 1e-11);
                 n_probed++;
             }
         }

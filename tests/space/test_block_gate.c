@@ -27,6 +27,34 @@ static pada_block_gate *make_gate(void)
     return gate;
 }
 
+/* What is read or written as one piece: the tensors lie as the parameters do. */
+static void test_map(void **state)
+{
+    pada_block_gate *gate = make_gate();
+    pada_params *params;
+    int id;
+
+    (void)state;
+    CHECK_OK(pada_params_create(&params));
+    CHECK_OK(pada_params_add(
+        params, &(pada_param){.name = "x", .dims = {5}, .n_dims = 1, .site = PADA_SHARED}, &id));
+    CHECK_OK(pada_block_gate_declare(params, OPS, BLOCKS));
+    const int first = pada_block_gate_first_param(params);
+    const pada_range range = pada_block_gate_range(params);
+    assert_int_equal(first, 1);
+    for (int i = 0; i < PADA_GATE_TENSORS; i++) {
+        const pada_param *p = pada_params_get(params, first + i);
+        assert_int_equal(p->count, pada_block_gate_count(gate, i));
+        assert_int_equal(p->offset - range.first,
+                         pada_block_gate_weights(gate, i) - pada_block_gate_weights(gate, 0));
+        assert_int_equal(p->offset - range.first,
+                         pada_block_gate_grads(gate, i) - pada_block_gate_grads(gate, 0));
+        assert_true(p->offset + p->count <= range.first + range.count);
+    }
+    pada_params_destroy(params);
+    pada_block_gate_destroy(gate);
+}
+
 static double objective(pada_block_gate *gate, const double *mask, const double *factors)
 {
     double logits[4 * BLOCKS], sum = 0;
@@ -142,6 +170,7 @@ static void test_parameters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_map),
         cmocka_unit_test(test_gradient),
         cmocka_unit_test(test_formula),
         cmocka_unit_test(test_parameters),

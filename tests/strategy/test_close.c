@@ -9,6 +9,17 @@
 
 enum { BLOCKS = 3, EPOCHS = 10, EDGES = 6, BATCH = 6 };
 
+/* The backend of all tests: `ref`, which counts what is read. A device would be waited for each time. */
+static pada_backend counting;
+static void (*plain_read)(pada_device *device, const void *buffer, pada_range range, double *to);
+static int n_reads;
+
+static void count_read(pada_device *device, const void *buffer, pada_range range, double *to)
+{
+    n_reads++;
+    plain_read(device, buffer, range, to);
+}
+
 typedef struct close_test {
     pada_space space;
     pada_engine *engine;
@@ -36,8 +47,11 @@ static pada_status open_method(close_test *r, int blocks, const char *flags)
                                                   .image_size = TINY_SIDE,
                                                   .blocks = blocks}));
     CHECK_OK(pada_backend_find(&ref, "ref"));
+    plain_read = ref->read;
+    counting = *ref;
+    counting.read = count_read;
     CHECK_OK(pada_engine_create(&r->engine, &(pada_engine_desc){.space = &r->space,
-                                                                .backend = ref,
+                                                                .backend = &counting,
                                                                 .batch_size = BATCH,
                                                                 .mode = PADA_TRAIN}));
     CHECK_OK(pada_engine_init_weights(r->engine, 2));
@@ -326,6 +340,22 @@ static void the_gate_descends(void **state)
     close_method(&again);
 }
 
+/* For the weights of the gate and for its gradient. An epoch that opens a block reads more, once. */
+static void a_step_waits_twice(void **state)
+{
+    close_test r;
+
+    (void)state;
+    CHECK_OK(open_method(&r, BLOCKS, ""));
+    for (int i = 0; i < 2 * EPOCHS; i++) {
+        const pada_epoch epoch = {.index = i / 2, .first_step = i / 2 * 2, .sgd = {.lr = 0.01}};
+        n_reads = 0;
+        CHECK_OK(r.ops->step(r.self, r.engine, &r.draws, &epoch, i));
+        if (i % 2) assert_int_equal(n_reads, epoch.index < 2 ? 0 : 2);
+    }
+    close_method(&r);
+}
+
 static void it_needs_blocks(void **state)
 {
     close_test r;
@@ -344,6 +374,7 @@ int main(void)
         cmocka_unit_test(a_new_block_starts_from_the_one_before),
         cmocka_unit_test(the_optimiser_restarts),
         cmocka_unit_test(the_gate_descends),
+        cmocka_unit_test(a_step_waits_twice),
         cmocka_unit_test(it_needs_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
