@@ -141,6 +141,32 @@ static void check_accumulate(const pada_program *q, const cuda_match *m)
     }
 }
 
+/* What adding up batch `batch` reads for a weight: every partial sum of its convolutions, and nothing else. */
+static void check_partials(const pada_program *q, const cuda_match *m, int batch)
+{
+    int n_sums = 0, n_added = 0;
+
+    for (int v = 0; v < q->n_nodes; v++) {
+        const cuda_node_match *first = &m->nodes[v];
+        const int64_t weights = pada_conv_weights(&q->nodes[v].conv);
+        if (first->blocks == 0 || first->batch != batch) continue;
+        n_sums += first->blocks;
+        n_added += first->n_partials;
+        assert_true(first->partial >= 0 &&
+                    first->partial + weights * first->blocks <= m->partial_floats);
+        for (int u = 0; u < q->n_nodes && first->n_partials > 0; u++) {
+            const cuda_node_match *at = &m->nodes[u];
+            const bool inside = at->partial >= first->partial &&
+                                at->partial < first->partial + weights * first->n_partials;
+            if (at->blocks == 0 || at->batch != batch) continue;
+            assert_int_equal(inside, q->nodes[u].weight == q->nodes[v].weight);
+            if (inside) assert_int_equal((at->partial - first->partial) % (weights * at->blocks), 0);
+            assert_true(u == v || !inside || at->partial != first->partial);
+        }
+    }
+    assert_int_equal(n_sums, n_added);
+}
+
 static void check_match(const pada_program *q, const cuda_match *m)
 {
     int step_of[4 * MAX_NODES];
@@ -161,6 +187,8 @@ static void check_match(const pada_program *q, const cuda_match *m)
     for (int s = 0; s < m->n_steps; s++)
         check_order(q, m, step_of, s);
     check_accumulate(q, m);
+    for (int batch = 0; batch <= m->n_batches; batch++)
+        check_partials(q, m, batch);
 }
 
 static pada_path random_path(pada_rng *rng)

@@ -116,11 +116,9 @@ static void want_partial(const matcher *k, pada_value v, int blocks)
 {
     cuda_match *m = k->m;
 
-    m->nodes[v].partial = m->batch_floats;
     m->nodes[v].blocks = blocks;
     m->nodes[v].batch = m->n_batches;
     m->batch_floats += pada_conv_weights(&k->q->nodes[v].conv) * blocks;
-    if (m->batch_floats > m->partial_floats) m->partial_floats = m->batch_floats;
 }
 
 /* Before the next step: whether the partial sums so far are enough. */
@@ -263,15 +261,6 @@ static bool is_node_part(const matcher *k, const pada_instr *instr, pada_act act
     }
 }
 
-/* Two convolutions with the same weights cannot be reduced in one launch. */
-static bool shares_weights(const matcher *k, pada_value v)
-{
-    for (int u = 0; u < k->q->n_nodes; u++)
-        if (u != v && k->m->nodes[u].partial >= 0 && k->q->nodes[u].weight == k->q->nodes[v].weight)
-            return true;
-    return false;
-}
-
 static void add_back_conv(const matcher *k, pada_value v)
 {
     want_fragments(k, v);
@@ -328,7 +317,6 @@ static void match_gradient(const matcher *k, pada_value x, int begin, int end, i
         const pada_instr *instr = &q->instrs[i];
         if (k->m->taken[i] || !is_node_part(k, instr, act, n_convs, n_flows, n_norms)) continue;
         if (instr->code == PADA_CODE_CONV_BWD) {
-            if (shares_weights(k, instr->v)) continue;
             act = q->nodes[instr->v].conv.act;
             add_back_conv(k, instr->v);
             n_convs++;
@@ -384,6 +372,33 @@ static void match_backward(const matcher *k)
     }
 }
 
+/* ---- places of partial sums ---- */
+
+static bool is_added_up(const matcher *k, pada_value v, int batch)
+{
+    return k->m->nodes[v].blocks > 0 && k->m->nodes[v].batch == batch;
+}
+
+/* Those of one batch lie one behind the other; those of convolutions with the same weights side by side, so that
+ * one of them stands for all. */
+static void place_partials(const matcher *k, int batch)
+{
+    const pada_node *nodes = k->q->nodes;
+    cuda_node_match *at = k->m->nodes;
+    int64_t end = 0;
+
+    for (int v = 0; v < k->q->n_nodes; v++) {
+        if (!is_added_up(k, v, batch) || at[v].partial >= 0) continue;
+        for (int u = v; u < k->q->n_nodes; u++) {
+            if (!is_added_up(k, u, batch) || nodes[u].weight != nodes[v].weight) continue;
+            at[u].partial = end;
+            at[v].n_partials += at[u].blocks;
+            end += pada_conv_weights(&nodes[u].conv) * at[u].blocks;
+        }
+    }
+    if (end > k->m->partial_floats) k->m->partial_floats = end;
+}
+
 /* ---- what general kernels need from node kernels ---- */
 
 static void mark_finishes(const matcher *k)
@@ -425,6 +440,8 @@ pada_status pada_cuda_match(cuda_match *m, const pada_program *q, bool half)
             match_backward(&k);
         if (s == q->n_forward - 1) m->n_forward_sums = m->n_sums;
     }
+    for (int batch = 0; batch <= m->n_batches; batch++)
+        place_partials(&(matcher){m, q, half, 0}, batch);
     mark_finishes(&(matcher){m, q, half, 0});
     PADA_ASSERT(m->n_members == q->n_instrs);
     return PADA_OK;

@@ -43,7 +43,9 @@ typedef struct cuda_node_match {
     bool finish;       /* a general kernel reads its moments */
     int64_t fragment;  /* CONV: bytes before its weights as fragments, or -1 */
     int64_t partial;   /* CONV: floats before the partial sums of its weight gradient, or -1 */
-    int blocks, batch; /* how many partial sums there are; when they are added up */
+    int blocks, batch; /* how many its kernel leaves, 0: none; when they are added up */
+    int n_partials;    /* how many begin at `partial`: its own and, of the first of several with the same weights,
+                        * those of the others; 0: it is one of the others */
     bool stem;         /* CONV: its backward kernel is that of the stem */
 } cuda_node_match;
 

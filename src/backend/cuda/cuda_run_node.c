@@ -98,14 +98,14 @@ void pada_cuda_add_up(const cuda_run *r, int batch)
         if (v == r->q->n_nodes) break;
         const cuda_node_match *at = &r->d->match.nodes[v];
         const pada_node *node = &r->q->nodes[v];
-        if (at->partial < 0 || at->batch != batch) continue;
+        if (at->n_partials == 0 || at->batch != batch) continue;
         jobs.at[jobs.n++] = (cuda_reduce_job){
             .partial = (float *)r->d->shares.data + at->partial,
             .weight = node->weight,
             .c_in = node->conv.c_in,
             .c_out = node->conv.c_out,
             .taps = taps_of(node),
-            .blocks = at->blocks,
+            .blocks = at->n_partials,
             .plain = at->stem,
         };
     }
