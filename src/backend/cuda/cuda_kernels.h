@@ -311,11 +311,24 @@ typedef struct cuda_reduce_jobs {
 cudaError_t pada_cuda_reduce_weights(cudaStream_t stream, const cuda_reduce_jobs *jobs,
                                      float *grads);
 
-/* Sums to what the general kernels read: mean and 1/deviation; a, b, c. */
+/* Sums to what the general kernels and the host read: mean and 1/deviation; a, b, c of several. */
 cudaError_t pada_cuda_finish_moments(cudaStream_t stream, const int64_t *sums, pada_shape shape,
                                      int n_images, float *mean, float *rstd);
-cudaError_t pada_cuda_finish_slopes(cudaStream_t stream, const cuda_slopes *slopes,
-                                    pada_shape shape, int n_images, float *coef, int64_t vector);
+
+typedef struct cuda_slope_job {
+    cuda_slopes slopes;
+    int channels;
+    double count; /* elements of a channel */
+    float *coef;
+} cuda_slope_job;
+
+#define CUDA_MAX_SLOPES 56 /* of one launch */
+typedef struct cuda_slope_jobs {
+    cuda_slope_job at[CUDA_MAX_SLOPES];
+    int n;
+} cuda_slope_jobs;
+
+cudaError_t pada_cuda_finish_slopes(cudaStream_t stream, const cuda_slope_jobs *jobs);
 
 /* ---- cuda_head.cu, cuda_head_fused.cu ---- */
 

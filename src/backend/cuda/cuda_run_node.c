@@ -239,17 +239,36 @@ static cuda_node_flow flow_of(const cuda_run *r, const pada_instr *instr)
     return flow;
 }
 
+static void launch_slopes(const cuda_run *r, cuda_slope_jobs *jobs)
+{
+    if (jobs->n == 0) return;
+    cuda_run_note(r, pada_cuda_finish_slopes(r->d->stream, jobs), "finish_slopes");
+    jobs->n = 0;
+}
+
+/* For term t of a node. */
+static void add_slopes(const cuda_run *r, cuda_slope_jobs *jobs, const pada_node *node, int t)
+{
+    const cuda_slopes slopes = slopes_of(r, t);
+
+    if (jobs->n == CUDA_MAX_SLOPES) launch_slopes(r, jobs);
+    jobs->at[jobs->n++] = (cuda_slope_job){
+        .slopes = slopes,
+        .channels = node->shape.c,
+        .count = (double)r->q->n_images * node->shape.h * node->shape.w,
+        .coef = (float *)slopes.coef,
+    };
+}
+
+/* For the general kernels behind a node. */
 static void finish_slopes(const cuda_run *r, const pada_node *node)
 {
-    for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
-        const cuda_term_match *term = &r->d->match.terms[t];
-        if (term->slopes < 0 || !term->finish) continue;
-        const cuda_slopes slopes = slopes_of(r, t);
-        cuda_run_note(r,
-                      pada_cuda_finish_slopes(r->d->stream, &slopes, node->shape, r->q->n_images,
-                                              (float *)slopes.coef, slopes.vector),
-                      "finish_slopes");
-    }
+    cuda_slope_jobs jobs = {.n = 0};
+
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
+        if (r->d->match.terms[t].slopes >= 0 && r->d->match.terms[t].finish)
+            add_slopes(r, &jobs, node, t);
+    launch_slopes(r, &jobs);
 }
 
 void pada_cuda_run_node_backward(const cuda_run *r, const cuda_step *step)

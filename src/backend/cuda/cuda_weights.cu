@@ -172,23 +172,21 @@ cudaError_t pada_cuda_finish_moments(cudaStream_t stream, const int64_t *sums, p
     return cudaPeekAtLastError();
 }
 
-__global__ static void finish_slopes_kernel(cuda_slopes s, int channels, double count, float *coef,
-                                            int64_t vector)
+/* blockIdx.x is the batch norm. */
+__global__ static void finish_slopes_kernel(const __grid_constant__ cuda_slope_jobs jobs)
 {
     cuda_begin();
-    CUDA_FOR(c, channels)
-    {
+    const cuda_slope_job &j = jobs.at[blockIdx.x];
+
+    for (int c = (int)threadIdx.x; c < j.channels; c += (int)blockDim.x) {
         float abc[3];
-        cuda_read_slopes(&s, channels, (int)c, count, abc);
+        cuda_read_slopes(&j.slopes, j.channels, c, j.count, abc);
         for (int k = 0; k < 3; k++)
-            coef[k * vector + c] = abc[k];
+            j.coef[k * j.slopes.vector + c] = abc[k];
     }
 }
 
-cudaError_t pada_cuda_finish_slopes(cudaStream_t stream, const cuda_slopes *slopes,
-                                    pada_shape shape, int n_images, float *coef, int64_t vector)
+cudaError_t pada_cuda_finish_slopes(cudaStream_t stream, const cuda_slope_jobs *jobs)
 {
-    cuda_launch(finish_slopes_kernel, 1, CUDA_BLOCK, 0, stream, *slopes, shape.c,
-                (double)n_images * shape.h * shape.w, coef, vector);
-    return cudaPeekAtLastError();
+    return cuda_launch(finish_slopes_kernel, (unsigned)jobs->n, 64, 0, stream, *jobs);
 }
