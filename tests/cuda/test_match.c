@@ -160,7 +160,8 @@ static void check_partials(const pada_program *q, const cuda_match *m, int batch
                                 at->partial < first->partial + weights * first->n_partials;
             if (at->blocks == 0 || at->batch != batch) continue;
             assert_int_equal(inside, q->nodes[u].weight == q->nodes[v].weight);
-            if (inside) assert_int_equal((at->partial - first->partial) % (weights * at->blocks), 0);
+            if (inside)
+                assert_int_equal((at->partial - first->partial) % (weights * at->blocks), 0);
             assert_true(u == v || !inside || at->partial != first->partial);
         }
     }
@@ -249,6 +250,36 @@ static void test_all_cells(void **state)
     }
 }
 
+/* Whether node kernels make all gradients of cells, also where edges share weights or are probed. */
+static bool has_general_gradients(const pada_program *q, const cuda_match *m)
+{
+    for (int s = 0; s < m->n_steps; s++) {
+        const pada_code code = q->instrs[m->members[m->steps[s].first]].code;
+        if (m->steps[s].kind != CUDA_STEP_INSTR) continue;
+        if (code == PADA_CODE_CONV_BWD || code == PADA_CODE_NORM_SUMS) return true;
+    }
+    return false;
+}
+
+/* A probe has its own sums but where the sum that it probes has them. */
+static void check_probes(const pada_program *q, const cuda_match *m)
+{
+    for (int v = 0; v < q->n_nodes; v++) {
+        const pada_node *probe = &q->nodes[v];
+        if (probe->op != PADA_OP_PROBE) continue;
+        const pada_node *sum = &q->nodes[probe->x];
+        for (int t = probe->first_term; t < probe->first_term + probe->n_terms; t++) {
+            bool known = false;
+            for (int own = sum->first_term; own < sum->first_term + sum->n_terms; own++) {
+                const bool same = q->terms[own].x == q->terms[t].x;
+                known = known || same;
+                assert_true(same == (m->terms[own].slopes == m->terms[t].slopes));
+            }
+            assert_true(m->terms[t].slopes >= 0 && m->terms[t].known == known);
+        }
+    }
+}
+
 /* Taps contribute to gradients that kernels for reductions and the head make, probes read gradients: cells
  * with taps, with probes of blocks, with both. */
 static void test_taps_and_probes(void **state)
@@ -271,6 +302,8 @@ static void test_taps_and_probes(void **state)
             const pada_program *q = plan_fixture_plan(&f.plans, &path, 3, train);
             CHECK_OK(pada_cuda_match(&f.match, q, true));
             check_match(q, &f.match);
+            check_probes(q, &f.match);
+            assert_false(has_general_gradients(q, &f.match));
             for (int v = 0; v < q->n_nodes; v++) {
                 n_taps += q->nodes[v].op == PADA_OP_TAP && q->nodes[v].x != PADA_ZERO;
                 n_probes += q->nodes[v].op == PADA_OP_PROBE;

@@ -299,6 +299,45 @@ static void backends_agree(void **state)
     n_images = N;
 }
 
+/* Blocks with the same weights have the same derivatives, whichever of them an edge runs; also where three
+ * convolutions end in one sum. */
+static void compare_alike(const pada_backend *backend, int channels, int side)
+{
+    static double weights[64 * 64 * 9];
+    pada_path routed = {{3, 3, 2, 3, 2, 3, 0, 1, 2, 2, 1, 0}};
+    double derivatives[EDGES * BLOCKS];
+    pada_engine *e = make_engine(backend, channels, side, BLOCKS);
+
+    if (!e) return;
+    const pada_params *params = pada_engine_params(e);
+    for (int i = 0; i < pada_params_count(params); i++) {
+        const pada_param *p = pada_params_get(params, i);
+        if (p->site == PADA_SHARED || p->site % BLOCKS == 0) continue;
+        pada_engine_read_weight(e, i - 4, weights); /* of the block before */
+        pada_engine_write_weight(e, i, weights);
+    }
+    probe(e, &routed, BLOCKS, derivatives);
+    for (int k = 0; k < EDGES * BLOCKS; k++) {
+        const double first = derivatives[k / BLOCKS * BLOCKS];
+        assert_true(fabs(first) > 1e-6);
+        CHECK_CLOSE(derivatives[k], first, 1e-6 * fabs(first));
+    }
+    pada_engine_destroy(e);
+}
+
+static void equal_blocks_have_equal_derivatives(void **state)
+{
+    (void)state;
+    for (int i = 0; i < pada_backend_count(); i++) {
+        const pada_backend *backend = pada_backend_get(i);
+        if (!is_tested_backend(backend)) continue;
+        compare_alike(backend, 4, SIDE);
+        n_images = 2;
+        if (backend->half) compare_alike(backend, 16, LARGE_SIDE);
+        n_images = N;
+    }
+}
+
 /* The cells of all stages have a part. */
 static void probes_are_summed_over_cells(void **state)
 {
@@ -394,6 +433,7 @@ int main(void)
         cmocka_unit_test(evaluation_takes_the_highest_logit),
         cmocka_unit_test(dead_edges_have_no_say),
         cmocka_unit_test(backends_agree),
+        cmocka_unit_test(equal_blocks_have_equal_derivatives),
         cmocka_unit_test(probes_are_summed_over_cells),
         cmocka_unit_test(probes_only_look),
         cmocka_unit_test(wrong_numbers_of_blocks),

@@ -57,15 +57,6 @@ static pada_status make_room(cuda_match *m, const pada_program *q)
     return PADA_OK;
 }
 
-static int count_norms(const matcher *k, const pada_node *node)
-{
-    int n = 0;
-
-    for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
-        n += k->q->terms[t].kind == PADA_TERM_BATCHNORM;
-    return n;
-}
-
 /* ---- steps ---- */
 
 static cuda_step *begin_step(const matcher *k, cuda_step_kind kind, pada_value v)
@@ -249,8 +240,7 @@ static bool is_node_part(const matcher *k, const pada_instr *instr, pada_act act
     const pada_program *q = k->q;
 
     switch (instr->code) {
-    case PADA_CODE_NORM_SUMS: /* of the gradient's own sum, not of a probe */
-        return instr->v == instr->dy && count_norms(k, &q->nodes[instr->v]) <= CUDA_NODE_TERMS;
+    case PADA_CODE_NORM_SUMS: return true;
     case PADA_CODE_COMBINE_BWD: /* one flow is left for what others contribute */
         return (!instr->norms || n_norms == 0) && pada_cuda_is_node_term(&q->terms[instr->term]) &&
                n_flows < CUDA_NODE_CONVS - 1;
@@ -267,13 +257,28 @@ static void add_back_conv(const matcher *k, pada_value v)
     want_partial(k, v, pada_cuda_node_partials(k->q->nodes[v].shape, k->q->n_images));
 }
 
-static void add_norm_sums(const matcher *k, pada_value v)
+/* The sums of batch norm t of a probe of y, where y has the same one; or -1. */
+static int64_t sums_of_same(const matcher *k, pada_value y, int t)
 {
-    const pada_node *node = &k->q->nodes[v];
+    const pada_node *node = &k->q->nodes[y];
 
-    for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
-        if (k->q->terms[t].kind == PADA_TERM_BATCHNORM)
-            k->m->terms[t].slopes = take_sums(k, node->shape.c);
+    for (int own = node->first_term; own < node->first_term + node->n_terms; own++)
+        if (k->q->terms[own].x == k->q->terms[t].x) return k->m->terms[own].slopes;
+    return -1;
+}
+
+/* Those of a sum come before those of its probe. */
+static void add_norm_sums(const matcher *k, const pada_instr *instr)
+{
+    const pada_node *node = &k->q->nodes[instr->v];
+
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
+        cuda_term_match *term = &k->m->terms[t];
+        if (k->q->terms[t].kind != PADA_TERM_BATCHNORM) continue;
+        if (instr->v != instr->dy) term->slopes = sums_of_same(k, instr->dy, t);
+        term->known = term->slopes >= 0;
+        if (!term->known) term->slopes = take_sums(k, node->shape.c);
+    }
 }
 
 /* A convolution between stages, whose kernel stores the gradient of x: that with stride 2 together with the means,
@@ -321,7 +326,7 @@ static void match_gradient(const matcher *k, pada_value x, int begin, int end, i
             add_back_conv(k, instr->v);
             n_convs++;
         } else if (instr->code == PADA_CODE_NORM_SUMS) {
-            add_norm_sums(k, x);
+            add_norm_sums(k, instr);
         } else {
             n_norms += instr->norms;
             n_flows++;
@@ -430,7 +435,7 @@ pada_status pada_cuda_match(cuda_match *m, const pada_program *q, bool half)
     for (int v = 0; v < q->n_nodes; v++)
         m->nodes[v] = (cuda_node_match){.moments = -1, .fragment = -1, .partial = -1};
     for (int t = 0; t < q->n_terms; t++)
-        m->terms[t] = (cuda_term_match){-1, false};
+        m->terms[t] = (cuda_term_match){.slopes = -1};
     memset(m->taken, 0, (size_t)q->n_instrs * sizeof *m->taken);
     for (int s = 0; s < q->n_stages; s++) {
         const matcher k = {m, q, half, s};

@@ -44,15 +44,16 @@ typedef struct cuda_node_match {
     int64_t fragment;  /* CONV: bytes before its weights as fragments, or -1 */
     int64_t partial;   /* CONV: floats before the partial sums of its weight gradient, or -1 */
     int blocks, batch; /* how many its kernel leaves, 0: none; when they are added up */
-    int n_partials;    /* how many begin at `partial`: its own and, of the first of several with the same weights,
+    int n_partials; /* how many begin at `partial`: its own and, of the first of several with the same weights,
                         * those of the others; 0: it is one of the others */
-    bool stem;         /* CONV: its backward kernel is that of the stem */
+    bool stem; /* CONV: its backward kernel is that of the stem */
 } cuda_node_match;
 
 /* And about a term. */
 typedef struct cuda_term_match {
     int64_t slopes; /* likewise, of its gradient */
     bool finish;
+    bool known; /* of a probe: the sum has the same batch norm, and they share their sums */
 } cuda_term_match;
 
 typedef struct cuda_match {

@@ -392,6 +392,7 @@ void pada_cuda_run(pada_device *d, const pada_program *q, const pada_bindings *b
         if (step->batch > d->batch) pada_cuda_add_up(&r, d->batch++);
         run_step(&r, step);
     }
-    if (first + count == q->n_stages && d->failure.error == cudaSuccess)
-        pada_cuda_add_up(&r, d->batch);
+    if (first + count < q->n_stages || d->failure.error != cudaSuccess) return;
+    pada_cuda_add_up(&r, d->batch);
+    pada_cuda_finish_probes(&r);
 }

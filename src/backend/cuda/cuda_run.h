@@ -40,6 +40,8 @@ void pada_cuda_run_node_backward(const cuda_run *r, const cuda_step *step);
 void pada_cuda_run_reduction_forward(const cuda_run *r, const cuda_step *step);
 void pada_cuda_run_reduction_backward(const cuda_run *r, const cuda_step *step);
 void pada_cuda_run_stem(const cuda_run *r, const cuda_step *step); /* either direction */
+/* What the host reads of probes. */
+void pada_cuda_finish_probes(const cuda_run *r);
 /* Adds up the weight gradients of one batch of partial sums. */
 void pada_cuda_add_up(const cuda_run *r, int batch);
 

@@ -190,15 +190,6 @@ void pada_cuda_run_sums(const cuda_run *r, pada_value v)
 
 /* ---- backward ---- */
 
-static void add_norms(const cuda_run *r, cuda_node_backward_job *job, const pada_node *node)
-{
-    for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
-        if (r->q->terms[t].kind != PADA_TERM_BATCHNORM) continue;
-        job->norms[job->n_norms++] = (cuda_node_norm){pada_cuda_value(r, r->q->terms[t].x).data,
-                                                      sums_at(r, r->d->match.terms[t].slopes)};
-    }
-}
-
 /* What a CONV_BWD reads and writes besides the input and its gradient. */
 static cuda_node_back_conv back_conv(const cuda_run *r, const pada_instr *instr)
 {
@@ -260,6 +251,19 @@ static void add_slopes(const cuda_run *r, cuda_slope_jobs *jobs, const pada_node
     };
 }
 
+void pada_cuda_finish_probes(const cuda_run *r)
+{
+    cuda_slope_jobs jobs = {.n = 0};
+
+    for (int v = 0; v < r->q->n_nodes; v++) {
+        const pada_node *node = &r->q->nodes[v];
+        if (node->op != PADA_OP_PROBE) continue;
+        for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
+            if (r->d->match.terms[t].slopes >= 0) add_slopes(r, &jobs, node, t);
+    }
+    launch_slopes(r, &jobs);
+}
+
 /* For the general kernels behind a node. */
 static void finish_slopes(const cuda_run *r, const pada_node *node)
 {
@@ -271,6 +275,33 @@ static void finish_slopes(const cuda_run *r, const pada_node *node)
     launch_slopes(r, &jobs);
 }
 
+static void launch_backward(const cuda_run *r, const cuda_node_backward_job *job)
+{
+    cuda_run_note(r, pada_cuda_node_backward(r->d->stream, job), "node_backward");
+}
+
+/* The batch norms of a sum, or of its probe. When there are too many of them for the launch, the gradient is
+ * complete behind it, and another one looks at it. */
+static void add_norms(const cuda_run *r, cuda_node_backward_job *job, const pada_instr *instr)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
+        const cuda_term_match *term = &r->d->match.terms[t];
+        if (r->q->terms[t].kind != PADA_TERM_BATCHNORM || term->known) continue;
+        if (job->n_norms == CUDA_NODE_TERMS) {
+            launch_backward(r, job);
+            *job = (cuda_node_backward_job){.shape = node->shape,
+                                            .n_images = r->q->n_images,
+                                            .n_flows = 1,
+                                            .flows = {{.dy = pada_cuda_grad(r, instr->dy).data}}};
+        }
+        job->norms[job->n_norms++] =
+            (cuda_node_norm){pada_cuda_value(r, r->q->terms[t].x).data, sums_at(r, term->slopes)};
+    }
+}
+
+/* The members that look at the complete gradient are the last ones. */
 void pada_cuda_run_node_backward(const cuda_run *r, const cuda_step *step)
 {
     const pada_node *node = &r->q->nodes[step->v];
@@ -283,14 +314,14 @@ void pada_cuda_run_node_backward(const cuda_run *r, const cuda_step *step)
     for (int k = 0; k < step->count; k++) {
         const pada_instr *instr = &r->q->instrs[members[k]];
         if (instr->code == PADA_CODE_NORM_SUMS)
-            add_norms(r, &job, node);
+            add_norms(r, &job, instr);
         else if (instr->code == PADA_CODE_CONV_BWD)
             add_back_conv(r, &job, instr);
         else
             job.flows[job.n_flows++] = flow_of(r, instr);
     }
-    cuda_run_note(r, pada_cuda_node_backward(r->d->stream, &job), "node_backward");
-    if (job.n_norms > 0) finish_slopes(r, node);
+    launch_backward(r, &job);
+    finish_slopes(r, node);
 }
 
 /* ---- between stages ---- */
