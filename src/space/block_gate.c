@@ -23,7 +23,8 @@ enum {
     MLP_FIRST = LAYER_FIRST + 3 * LAYERS,
     N_TENSORS = MLP_FIRST + 2 * MLP_LAYERS,
     NODES = PADA_GATE_MAX_NODES,
-    EDGES = PADA_GATE_MAX_EDGES
+    EDGES = PADA_GATE_MAX_EDGES,
+    LANES = 8 /* vectors that a layer multiplies side by side */
 };
 
 /* [rows, columns], or a vector where columns is 0. */
@@ -196,31 +197,57 @@ void pada_block_gate_zero_grads(pada_block_gate *gate)
     memset(gate->memory + gate->elements, 0, (size_t)gate->elements * sizeof *gate->memory);
 }
 
-/* ---- a linear layer; bias may be NULL ---- */
+/* ---- a linear layer of n vectors; bias may be NULL ---- */
 
-static void linear(const tensor *w, const tensor *bias, const double *x, double *y)
+/* The terms of each sum are added in order, but many sums go on at once: those of LANES vectors and two rows. */
+static void linear(const tensor *w, const tensor *bias, int n, const double *const *x,
+                   double *const *y)
 {
-    for (int o = 0; o < w->rows; o++) {
-        double sum = bias ? bias->weights[o] : 0;
+    double across[2 * WIDE][LANES];
+
+    for (int first = 0; first < n; first += LANES) {
+        const int some = n - first < LANES ? n - first : LANES;
         for (int i = 0; i < w->columns; i++)
-            sum += w->weights[(int64_t)o * w->columns + i] * x[i];
-        y[o] = sum;
+            for (int k = 0; k < LANES; k++)
+                across[i][k] = k < some ? x[first + k][i] : 0;
+        for (int o = 0; o < w->rows; o += 2) {
+            const int pair = o + 1 < w->rows;
+            const double *row = w->weights + (int64_t)o * w->columns;
+            const double *next = row + (int64_t)pair * w->columns;
+            double sum[2][LANES];
+            for (int k = 0; k < LANES; k++) {
+                sum[0][k] = bias ? bias->weights[o] : 0;
+                sum[1][k] = bias ? bias->weights[o + pair] : 0;
+            }
+            for (int i = 0; i < w->columns; i++)
+#pragma omp simd
+                for (int k = 0; k < LANES; k++) {
+                    sum[0][k] += row[i] * across[i][k];
+                    sum[1][k] += next[i] * across[i][k];
+                }
+            for (int k = 0; k < some; k++) {
+                y[first + k][o] = sum[0][k];
+                y[first + k][o + pair] = sum[pair][k];
+            }
+        }
     }
 }
 
-/* Adds to the gradients of weights, bias and, unless it is NULL, dx. */
-static void linear_grad(const tensor *w, const tensor *bias, const double *x, const double *dy,
-                        double *dx)
+/* Adds to the gradients of weights, bias and, unless it is NULL, dx[k]. */
+static void linear_grad(const tensor *w, const tensor *bias, int n, const double *const *x,
+                        const double *const *dy, double *const *dx)
 {
     for (int o = 0; o < w->rows; o++) {
-        const double d = dy[o];
         double *gw = w->grads + (int64_t)o * w->columns;
         const double *row = w->weights + (int64_t)o * w->columns;
-        if (d == 0) continue;
-        if (bias) bias->grads[o] += d;
-        for (int i = 0; i < w->columns; i++) {
-            gw[i] += d * x[i];
-            if (dx) dx[i] += d * row[i];
+        for (int k = 0; k < n; k++) {
+            const double d = dy[k][o];
+            if (d == 0) continue;
+            if (bias) bias->grads[o] += d;
+            for (int i = 0; i < w->columns; i++)
+                gw[i] += d * x[k][i];
+            for (int i = 0; dx[k] && i < w->columns; i++)
+                dx[k][i] += d * row[i];
         }
     }
 }
@@ -232,20 +259,27 @@ static void forward_layer(pada_block_gate *g, int k)
     const pada_gate_cell *cell = &g->cell;
     const tensor *t = &g->tensors[LAYER_FIRST + 3 * k];
     double(*out)[WIDE] = g->y[k + 1];
+    const double *from[NODES], *ops[EDGES];
+    double *to[NODES], *a[EDGES];
 
     for (int v = 0; v < cell->n_nodes; v++) {
-        linear(&t[0], NULL, g->y[k][v], g->s[k][v]);
+        from[v] = g->y[k][v];
+        to[v] = g->s[k][v];
+    }
+    linear(&t[0], NULL, cell->n_nodes, from, to);
+    for (int e = 0; e < cell->n_edges; e++) {
+        ops[e] = g->tensors[OP_EMBEDDING].weights + (int64_t)cell->op[e] * EMB;
+        a[e] = g->a[k][e];
+    }
+    linear(&t[1], &t[2], cell->n_edges, ops, a);
+    for (int v = 0; v < cell->n_nodes; v++)
         for (int i = 0; i < WIDE; i++)
             out[v][i] = v == 0 ? g->s[k][v][i] : 0;
-    }
-    for (int e = 0; e < cell->n_edges; e++) {
-        double *a = g->a[k][e];
-        linear(&t[1], &t[2], g->tensors[OP_EMBEDDING].weights + (int64_t)cell->op[e] * EMB, a);
+    for (int e = 0; e < cell->n_edges; e++)
         for (int i = 0; i < WIDE; i++) {
-            a[i] = 1 / (1 + exp(-a[i]));
-            out[cell->to[e]][i] += a[i] * g->s[k][cell->from[e]][i];
+            a[e][i] = 1 / (1 + exp(-a[e][i]));
+            out[cell->to[e]][i] += a[e][i] * g->s[k][cell->from[e]][i];
         }
-    }
     if (k == LAYERS - 1) return;
     for (int v = 0; v < cell->n_nodes; v++)
         for (int i = 0; i < WIDE; i++)
@@ -257,60 +291,80 @@ static double mask_at(const pada_block_gate *g, int e, int layer, int i)
     return g->mask ? g->mask[((int64_t)e * PADA_GATE_HIDDEN_LAYERS + layer) * HIDDEN + i] : 1;
 }
 
-static void forward_edge(pada_block_gate *g, int e)
+static void forward_mlp(pada_block_gate *g, int k)
 {
-    memcpy(g->h[e][0], g->y[LAYERS][g->cell.from[e]], WIDE * sizeof(double));
-    memcpy(g->h[e][0] + WIDE, g->y[LAYERS][g->cell.to[e]], WIDE * sizeof(double));
-    for (int k = 0; k < MLP_LAYERS; k++) {
-        const tensor *t = &g->tensors[MLP_FIRST + 2 * k];
-        double *out = g->h[e][k + 1];
-        linear(&t[0], &t[1], g->h[e][k], out);
-        for (int i = 0; k < MLP_LAYERS - 1 && i < HIDDEN; i++)
-            out[i] = out[i] > 0 ? out[i] * mask_at(g, e, k, i) : 0;
+    const tensor *t = &g->tensors[MLP_FIRST + 2 * k];
+    const double *in[EDGES];
+    double *out[EDGES];
+
+    for (int e = 0; e < g->cell.n_edges; e++) {
+        in[e] = g->h[e][k];
+        out[e] = g->h[e][k + 1];
     }
+    linear(&t[0], &t[1], g->cell.n_edges, in, out);
+    for (int e = 0; e < g->cell.n_edges && k < MLP_LAYERS - 1; e++)
+        for (int i = 0; i < HIDDEN; i++)
+            out[e][i] = out[e][i] > 0 ? out[e][i] * mask_at(g, e, k, i) : 0;
 }
 
 void pada_block_gate_forward(pada_block_gate *g, const pada_gate_cell *cell, const double *mask,
                              double *logits)
 {
     static const double zeros[EMB];
+    const double *in[NODES];
+    double *out[NODES];
 
     g->cell = *cell;
     g->mask = mask;
-    for (int v = 0; v < cell->n_nodes; v++)
-        linear(&g->tensors[IN_WEIGHT], &g->tensors[IN_BIAS],
-               v == 0 ? g->tensors[INPUT_EMBEDDING].weights : zeros, g->y[0][v]);
+    for (int v = 0; v < cell->n_nodes; v++) {
+        in[v] = v == 0 ? g->tensors[INPUT_EMBEDDING].weights : zeros;
+        out[v] = g->y[0][v];
+    }
+    linear(&g->tensors[IN_WEIGHT], &g->tensors[IN_BIAS], cell->n_nodes, in, out);
     for (int k = 0; k < LAYERS; k++)
         forward_layer(g, k);
     for (int e = 0; e < cell->n_edges; e++) {
-        forward_edge(g, e);
+        memcpy(g->h[e][0], g->y[LAYERS][cell->from[e]], WIDE * sizeof(double));
+        memcpy(g->h[e][0] + WIDE, g->y[LAYERS][cell->to[e]], WIDE * sizeof(double));
+    }
+    for (int k = 0; k < MLP_LAYERS; k++)
+        forward_mlp(g, k);
+    for (int e = 0; e < cell->n_edges; e++)
         memcpy(logits + (int64_t)e * g->n_blocks, g->h[e][MLP_LAYERS],
                (size_t)g->n_blocks * sizeof *logits);
-    }
 }
 
 /* ---- backward ---- */
 
-/* Takes the gradient of an edge's logits to the nodes. */
-static void backward_edge(pada_block_gate *g, int e, const double *grad_logits,
-                          double dy[NODES][WIDE])
+/* Takes the gradients of the logits to the nodes. */
+static void backward_mlp(pada_block_gate *g, const double *grad_logits, double dy[NODES][WIDE])
 {
-    double d[2 * WIDE] = {0}, next[2 * WIDE];
+    double d[EDGES][2 * WIDE], next[EDGES][2 * WIDE];
+    const double *in[EDGES], *from[EDGES];
+    double *to[EDGES];
 
-    memcpy(d, grad_logits, (size_t)g->n_blocks * sizeof *d);
+    for (int e = 0; e < g->cell.n_edges; e++) {
+        memcpy(d[e], grad_logits + (int64_t)e * g->n_blocks, (size_t)g->n_blocks * sizeof *d[e]);
+        from[e] = d[e];
+        to[e] = next[e];
+    }
     for (int k = MLP_LAYERS - 1; k >= 0; k--) {
         const tensor *t = &g->tensors[MLP_FIRST + 2 * k];
-        memset(next, 0, sizeof next);
-        linear_grad(&t[0], &t[1], g->h[e][k], d, next);
+        memset(next, 0, (size_t)g->cell.n_edges * sizeof *next);
+        for (int e = 0; e < g->cell.n_edges; e++)
+            in[e] = g->h[e][k];
+        linear_grad(&t[0], &t[1], g->cell.n_edges, in, from, to);
         /* h is zero where relu or dropout was. */
-        for (int i = 0; k > 0 && i < HIDDEN; i++)
-            next[i] *= g->h[e][k][i] != 0 ? mask_at(g, e, k - 1, i) : 0;
-        memcpy(d, next, sizeof d);
+        for (int e = 0; e < g->cell.n_edges && k > 0; e++)
+            for (int i = 0; i < HIDDEN; i++)
+                next[e][i] *= g->h[e][k][i] != 0 ? mask_at(g, e, k - 1, i) : 0;
+        memcpy(d, next, (size_t)g->cell.n_edges * sizeof *d);
     }
-    for (int i = 0; i < WIDE; i++) {
-        dy[g->cell.from[e]][i] += d[i];
-        dy[g->cell.to[e]][i] += d[WIDE + i];
-    }
+    for (int e = 0; e < g->cell.n_edges; e++)
+        for (int i = 0; i < WIDE; i++) {
+            dy[g->cell.from[e]][i] += d[e][i];
+            dy[g->cell.to[e]][i] += d[e][WIDE + i];
+        }
 }
 
 /* From the gradient behind layer k to that in front of it. */
@@ -319,6 +373,8 @@ static void backward_layer(pada_block_gate *g, int k, double dy[NODES][WIDE])
     const pada_gate_cell *cell = &g->cell;
     const tensor *t = &g->tensors[LAYER_FIRST + 3 * k], *emb = &g->tensors[OP_EMBEDDING];
     double ds[NODES][WIDE] = {{0}};
+    const double *in[NODES], *from[NODES];
+    double *to[NODES];
 
     for (int v = 0; v < cell->n_nodes; v++)
         for (int i = 0; k < LAYERS - 1 && i < WIDE; i++)
@@ -332,24 +388,32 @@ static void backward_layer(pada_block_gate *g, int k, double dy[NODES][WIDE])
             ds[cell->from[e]][i] += a[i] * dy[cell->to[e]][i];
             da[i] = dy[cell->to[e]][i] * g->s[k][cell->from[e]][i] * a[i] * (1 - a[i]);
         }
-        linear_grad(&t[1], &t[2], emb->weights + op, da, emb->grads + op);
+        linear_grad(&t[1], &t[2], 1, &(const double *){emb->weights + op}, &(const double *){da},
+                    &(double *){emb->grads + op});
     }
     memset(dy, 0, NODES * sizeof *dy);
-    for (int v = 0; v < cell->n_nodes; v++)
-        linear_grad(&t[0], NULL, g->y[k][v], ds[v], dy[v]);
+    for (int v = 0; v < cell->n_nodes; v++) {
+        in[v] = g->y[k][v];
+        from[v] = ds[v];
+        to[v] = dy[v];
+    }
+    linear_grad(&t[0], NULL, cell->n_nodes, in, from, to);
 }
 
 void pada_block_gate_backward(pada_block_gate *g, const double *grad_logits)
 {
     static const double zeros[EMB];
     double dy[NODES][WIDE] = {{0}};
+    const double *in[NODES], *from[NODES];
+    double *to[NODES];
 
-    for (int e = 0; e < g->cell.n_edges; e++)
-        backward_edge(g, e, grad_logits + (int64_t)e * g->n_blocks, dy);
+    backward_mlp(g, grad_logits, dy);
     for (int k = LAYERS - 1; k >= 0; k--)
         backward_layer(g, k, dy);
-    for (int v = 0; v < g->cell.n_nodes; v++)
-        linear_grad(&g->tensors[IN_WEIGHT], &g->tensors[IN_BIAS],
-                    v == 0 ? g->tensors[INPUT_EMBEDDING].weights : zeros, dy[v],
-                    v == 0 ? g->tensors[INPUT_EMBEDDING].grads : NULL);
+    for (int v = 0; v < g->cell.n_nodes; v++) {
+        in[v] = v == 0 ? g->tensors[INPUT_EMBEDDING].weights : zeros;
+        from[v] = dy[v];
+        to[v] = v == 0 ? g->tensors[INPUT_EMBEDDING].grads : NULL;
+    }
+    linear_grad(&g->tensors[IN_WEIGHT], &g->tensors[IN_BIAS], g->cell.n_nodes, in, from, to);
 }
