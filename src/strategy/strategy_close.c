@@ -277,6 +277,7 @@ static void add_gate_gradient(close_run *s, pada_engine *e, int n_open, const ro
     double derivatives[PADA_MAX_SLOTS * PADA_MAX_BLOCKS];
     double grads[PADA_GATE_MAX_EDGES * PADA_MAX_BLOCKS] = {0};
 
+    pada_block_gate_zero_grads(s->gate); /* while the device is busy; the next line waits for it */
     pada_engine_probes(e, derivatives);
     for (int k = 0; k < r->cell.n_edges; k++) {
         const double *d = derivatives + (int64_t)r->cell.slot[k] * n_blocks(s);
@@ -286,7 +287,6 @@ static void add_gate_gradient(close_run *s, pada_engine *e, int n_open, const ro
         for (int i = 0; i < n_open; i++)
             grads[k * n_blocks(s) + i] = r->p[k][i] * (d[i] - mean) / s->settings.temperature;
     }
-    pada_block_gate_zero_grads(s->gate);
     pada_block_gate_backward(s->gate, grads);
     pada_engine_write_gate_grad(e, s->gate);
 }
