@@ -234,12 +234,59 @@ static void test_spoilt_sums(void **state)
     check_cuda(cudaFree(rstd));
 }
 
+/* ---- partial sums ---- */
+
+/* As many partial sums as large batches have: several threads share them. */
+static void check_partial_sums(int blocks)
+{
+    enum { C = 16, N = C * C };
+    float *of_blocks = calloc((size_t)blocks * N, sizeof *of_blocks), have[N];
+    double want[N];
+
+    assert_non_null(of_blocks);
+    for (int i = 0; i < N; i++) {
+        have[i] = (float)i / N;
+        want[i] = have[i];
+        for (int k = 0; k < blocks; k++)
+            want[i] += of_blocks[k * N + i] = (float)((i * 7 + k * 13) % 101) / 64;
+    }
+    float *partial = device_memory((size_t)blocks * N * sizeof(float), 0xff);
+    float *grads = device_memory(sizeof have, 0xff);
+    to_device(partial, of_blocks, (size_t)blocks * N * sizeof(float));
+    to_device(grads, have, sizeof have);
+    const cuda_reduce_jobs jobs = {.at = {{.partial = partial,
+                                           .c_in = C,
+                                           .c_out = C,
+                                           .taps = 1,
+                                           .blocks = blocks,
+                                           .plain = true}},
+                                   .n = 1};
+    check_cuda(pada_cuda_reduce_weights(NULL, &jobs, grads));
+    from_device(have, grads, sizeof have);
+    for (int i = 0; i < N; i++)
+        if (fabs(have[i] - want[i]) > 1e-6 * blocks)
+            fail_msg("%d blocks, weight %d: %.9g, expected %.9g", blocks, i, have[i], want[i]);
+    free(of_blocks);
+    check_cuda(cudaFree(partial));
+    check_cuda(cudaFree(grads));
+}
+
+static void test_partial_sums(void **state)
+{
+    static const int blocks[] = {1, 3, 31, 32, 64, 100, 256, 300};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        check_partial_sums(blocks[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forward),
         cmocka_unit_test(test_backward),
         cmocka_unit_test(test_spoilt_sums),
+        cmocka_unit_test(test_partial_sums),
     };
     return cmocka_run_group_tests(tests, find_device, NULL);
 }

@@ -18,6 +18,14 @@
 #include <mutex>
 #include <vector>
 
+/* How the warps of a block take turns. A kernel that forgets a barrier may be right in one order and wrong in
+ * another. CUDA_EMULATE_ORDER: "first" or "last" (the default is together). */
+enum turns {
+    TOGETHER,
+    FIRST_AHEAD,
+    LAST_AHEAD /* one warp goes as far as it can, then the next */
+};
+
 dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace
@@ -47,6 +55,7 @@ struct worker {
 };
 
 std::vector<std::unique_ptr<worker>> workers;
+turns order;
 jmp_buf scheduler;
 worker *current;
 unsigned next_thread, n_threads;
@@ -61,10 +70,11 @@ alignas(128) char shared[SHARED];
 void work(void)
 {
     while (next_thread < n_threads) {
-        const unsigned t = next_thread++;
+        const unsigned t = order == LAST_AHEAD ? n_threads - 1 - next_thread : next_thread;
+        next_thread++;
         current->index = t;
-        current->thread = dim3(t % blockDim.x, t / blockDim.x % blockDim.y,
-                               t / blockDim.x / blockDim.y);
+        current->thread =
+            dim3(t % blockDim.x, t / blockDim.x % blockDim.y, t / blockDim.x / blockDim.y);
         threadIdx = current->thread;
         (*body)();
         /* A thread that has ended does not hold up a barrier, as on a device. */
@@ -116,9 +126,37 @@ void wait_at(meeting *m)
     if (_setjmp(self->place) == 0) _longjmp(scheduler, 1);
 }
 
+bool can_go_on(const worker *w)
+{
+    return w->parked && w->round <= w->at->rounds;
+}
+
+/* Lets the threads of the warp of worker `first` go on; its other workers are behind that one. Returns where they end. */
+size_t run_warp(size_t first, size_t n, bool *moved)
+{
+    const unsigned warp = workers[first]->index / LANES;
+    size_t end = first;
+    bool again;
+
+    while (end < n && workers[end]->index / LANES == warp)
+        end++;
+    do {
+        again = false;
+        for (size_t i = first; i < end; i++)
+            if (can_go_on(workers[i].get())) {
+                resume(workers[i].get());
+                *moved = true;
+                again = order != TOGETHER;
+            }
+    } while (again);
+    return end;
+}
+
 void run_block(void)
 {
-    size_t n_parked = 0;
+    size_t n_parked = 0,
+           warp = 0; /* workers; where those of the warp begin that is being started */
+    bool moved;
 
     next_thread = 0;
     block_meeting = {n_threads, 0, 0};
@@ -127,17 +165,16 @@ void run_block(void)
     memset(shared, 0xff, n_shared);
     do {
         n_parked += start_worker(n_parked)->parked;
+        if (order == TOGETHER || next_thread % LANES != 0 || n_parked == warp) continue;
+        warp = run_warp(warp, n_parked, &moved);
     } while (next_thread < n_threads);
     for (size_t left = n_parked; left > 0;) {
-        bool moved = false;
+        moved = false;
+        for (size_t i = 0; i < n_parked;)
+            i = run_warp(i, n_parked, &moved);
         left = 0;
-        for (size_t i = 0; i < n_parked; i++) {
-            if (workers[i]->parked && workers[i]->round <= workers[i]->at->rounds) {
-                resume(workers[i].get());
-                moved = true;
-            }
+        for (size_t i = 0; i < n_parked; i++)
             left += workers[i]->parked;
-        }
         if (!moved && left > 0) {
             fprintf(stderr, "emulate: the threads of a block wait for each other\n");
             abort();
@@ -183,6 +220,11 @@ void emulate_run(dim3 grid, dim3 block, size_t shared_bytes, const std::function
     static std::mutex device;
     const std::lock_guard<std::mutex> lock(device);
 
+    const char *named = getenv("CUDA_EMULATE_ORDER");
+    order = !named                        ? TOGETHER
+            : strcmp(named, "first") == 0 ? FIRST_AHEAD
+            : strcmp(named, "last") == 0  ? LAST_AHEAD
+                                          : TOGETHER;
     n_shared = shared_bytes;
     body = &thread;
     gridDim = grid;

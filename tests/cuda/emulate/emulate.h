@@ -5,8 +5,8 @@
  * emulate_launch(kernel, grid, block, shared, stream)(..). Blocks run one after the other. The
  * threads of a block run one after the other, too, each on a stack of its own from the first
  * barrier on: emulate.cc. Operations of a whole warp (cuda_mma.cuh) are meetings: every lane puts its
- * operands down and waits for the others. What this cannot show: races, memory order, anything
- * asynchronous. */
+ * operands down and waits for the others. With another order of warps (CUDA_EMULATE_ORDER) many a
+ * missing barrier shows. What this cannot show: other races, memory order, anything asynchronous. */
 #ifndef PADA_TESTS_CUDA_EMULATE_EMULATE_H
 #define PADA_TESTS_CUDA_EMULATE_EMULATE_H
 
