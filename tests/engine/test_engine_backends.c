@@ -176,7 +176,8 @@ static void test_deep_sums(void **state)
     static const int paths[][6] = {{1, 1, 1, 1, 1, 1}, {4, 4, 4, 4, 4, 4}};
 
     (void)state;
-    compare_all((pada_space_config){.channels = 16, .cells = 5, .image_size = 32}, 2, paths, 2);
+    compare_all((pada_space_config){.channels = 16, .cells = 5, .classes = 40, .image_size = 32}, 2,
+                paths, 2);
 }
 
 /* Channels that do not fill a vector, images that do not fill tiles, more images than one chunk. */
