@@ -126,6 +126,17 @@ void wait_at(meeting *m)
     if (_setjmp(self->place) == 0) _longjmp(scheduler, 1);
 }
 
+turns wanted_order(void)
+{
+    const char *named = getenv("CUDA_EMULATE_ORDER");
+
+    if (!named) return TOGETHER;
+    if (strcmp(named, "first") == 0) return FIRST_AHEAD;
+    if (strcmp(named, "last") == 0) return LAST_AHEAD;
+    fprintf(stderr, "emulate: CUDA_EMULATE_ORDER is %s, not first or last\n", named);
+    abort();
+}
+
 bool can_go_on(const worker *w)
 {
     return w->parked && w->round <= w->at->rounds;
@@ -220,11 +231,7 @@ void emulate_run(dim3 grid, dim3 block, size_t shared_bytes, const std::function
     static std::mutex device;
     const std::lock_guard<std::mutex> lock(device);
 
-    const char *named = getenv("CUDA_EMULATE_ORDER");
-    order = !named                        ? TOGETHER
-            : strcmp(named, "first") == 0 ? FIRST_AHEAD
-            : strcmp(named, "last") == 0  ? LAST_AHEAD
-                                          : TOGETHER;
+    order = wanted_order();
     n_shared = shared_bytes;
     body = &thread;
     gridDim = grid;
