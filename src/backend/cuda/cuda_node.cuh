@@ -300,9 +300,10 @@ static __device__ __forceinline__ void node_add_sum(const float *room, int i, in
     cuda_add_share(sums, T::C, t.share * 2 * T::OWN + i, share);
 }
 
-/* Tiles with many threads, which load and store fast; the kernels have others beside them for convolutions. */
+/* Tiles with many threads, which load and store fast; few threads with many registers are faster at convolutions. */
 using node_tile16 = node_tile<16, 1, 256>;
 using node_tile32 = node_tile<32, 1, 256>;
+using node_conv_tile32 = node_tile<32, 1, 128>;
 using node_tile64 = node_tile<64, 2, 256>;
 
 #endif

@@ -355,9 +355,7 @@ __global__ static void __launch_bounds__(T::THREADS, T::IMAGES == 1 ? 2 : 1)
     node_backward<T>(j, shared, coef);
 }
 
-/* Few threads with many registers are faster at 3x3 convolutions. Several images per block mean fewer partial sums of
- * weight gradients, of which 64 channels have many. */
-using conv_tile32 = node_tile<32, 1, 128>;
+/* Several images per block mean fewer partial sums of weight gradients, of which 64 channels have many. */
 using back_tile64 = node_tile<64, 4, 256, 2>;
 
 int pada_cuda_node_partials(pada_shape shape, int n_images)
@@ -378,7 +376,7 @@ cudaError_t pada_cuda_node_backward_init(void)
     cudaError_t error = raise_limit<node_tile16>();
 
     if (error == cudaSuccess) error = raise_limit<node_tile32>();
-    if (error == cudaSuccess) error = raise_limit<conv_tile32>();
+    if (error == cudaSuccess) error = raise_limit<node_conv_tile32>();
     return error == cudaSuccess ? raise_limit<back_tile64>() : error;
 }
 
@@ -396,6 +394,6 @@ cudaError_t pada_cuda_node_backward(cudaStream_t stream, const cuda_node_backwar
     if (job->shape.c == 16) return launch<node_tile16>(stream, job);
     if (job->shape.c == 64) return launch<back_tile64>(stream, job);
     for (int e = 0; e < job->n_convs; e++)
-        if (job->convs[e].taps == 9) return launch<conv_tile32>(stream, job);
+        if (job->convs[e].taps == 9) return launch<node_conv_tile32>(stream, job);
     return launch<node_tile32>(stream, job);
 }
