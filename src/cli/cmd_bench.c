@@ -308,13 +308,12 @@ static pada_status make_images(bench *b)
 
 static pada_status make_ranking(bench *b, const pada_engine_desc *desc)
 {
-    const int n = b->in_flight > 0 ? (int)b->in_flight : pada_backend_in_flight(b->backend);
-
-    return pada_bench_rank_init(&b->rank, &(pada_bench_rank_desc){.engine = b->engine,
-                                                                  .others = desc,
-                                                                  .seed = b->seed,
-                                                                  .data = &b->images.data,
-                                                                  .n_workers = n});
+    return pada_bench_rank_init(
+        &b->rank, &(pada_bench_rank_desc){.engine = b->engine,
+                                          .others = desc,
+                                          .seed = b->seed,
+                                          .data = &b->images.data,
+                                          .n_workers = pada_in_flight(b->in_flight, b->backend)});
 }
 
 static pada_status measure_paths(bench *b, const pada_engine_desc *desc, const char *what)

@@ -372,8 +372,8 @@ static pada_status load_supernet(rank *r)
     pada_engine_desc desc;
 
     PADA_TRY(pada_engine_desc_from_args(&desc, &r->run_args.engine));
-    const int64_t wanted = r->in_flight > 0 ? r->in_flight : pada_backend_in_flight(desc.backend);
-    return pada_supernet_load(&r->net, r->seed, (int)(wanted < r->list.n ? wanted : r->list.n));
+    const int wanted = pada_in_flight(r->in_flight, desc.backend);
+    return pada_supernet_load(&r->net, r->seed, wanted < r->list.n ? wanted : r->list.n);
 }
 
 /* Evaluates the networks into a file. Everything is checked first, the cheap things before. */
