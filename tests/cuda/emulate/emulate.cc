@@ -30,7 +30,13 @@ dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace
 {
-enum { STACK = 64 * 1024, LANES = 32, SHARED = 228 * 1024, MAX_WARPS = 1024 / LANES };
+enum {
+    STACK = 64 * 1024,
+    LANES = 32,
+    SHARED = 228 * 1024,
+    MAX_WARPS = 1024 / LANES,
+    BARRIERS = 16
+};
 
 /* Where threads wait for each other. `rounds` counts the meetings that have taken place. */
 struct meeting {
@@ -61,7 +67,7 @@ worker *current;
 unsigned next_thread, n_threads;
 size_t n_shared;
 const std::function<void()> *body;
-meeting block_meeting, warp_meetings[MAX_WARPS];
+meeting block_meeting, barriers[BARRIERS], warp_meetings[MAX_WARPS];
 /* What lanes put down: in turns, because a quick lane may come to the next meeting before a slow one
  * has read what the last one brought. */
 uint32_t slots[MAX_WARPS][2][LANES][EMULATE_WORDS];
@@ -163,40 +169,64 @@ size_t run_warp(size_t first, size_t n, bool *moved)
     return end;
 }
 
+/* Lets warps go on until none can: in turns, or in an order, always the first one that can. */
+void run_warps(size_t n)
+{
+    bool moved;
+
+    do {
+        moved = false;
+        for (size_t i = 0; i < n && (order == TOGETHER || !moved);)
+            i = run_warp(i, n, &moved);
+    } while (moved);
+}
+
 void run_block(void)
 {
-    size_t n_parked = 0,
-           warp = 0; /* workers; where those of the warp begin that is being started */
-    bool moved;
+    size_t n_parked = 0; /* workers */
 
     next_thread = 0;
     block_meeting = {n_threads, 0, 0};
+    for (meeting &b : barriers)
+        b = {0, 0, 0};
     for (unsigned w = 0; w * LANES < n_threads; w++)
         warp_meetings[w] = {std::min<unsigned>(n_threads - w * LANES, LANES), 0, 0};
     memset(shared, 0xff, n_shared);
     do {
         n_parked += start_worker(n_parked)->parked;
-        if (order == TOGETHER || next_thread % LANES != 0 || n_parked == warp) continue;
-        warp = run_warp(warp, n_parked, &moved);
+        if (order != TOGETHER && next_thread % LANES == 0) run_warps(n_parked);
     } while (next_thread < n_threads);
-    for (size_t left = n_parked; left > 0;) {
-        moved = false;
-        for (size_t i = 0; i < n_parked;)
-            i = run_warp(i, n_parked, &moved);
-        left = 0;
-        for (size_t i = 0; i < n_parked; i++)
-            left += workers[i]->parked;
-        if (!moved && left > 0) {
+    run_warps(n_parked);
+    for (size_t i = 0; i < n_parked; i++)
+        if (workers[i]->parked) {
             fprintf(stderr, "emulate: the threads of a block wait for each other\n");
             abort();
         }
-    }
 }
 } // namespace
 
 void __syncthreads(void)
 {
     wait_at(&block_meeting);
+}
+
+void emulate_barrier(int id, int threads, bool waits)
+{
+    meeting *b = &barriers[id];
+
+    if (id < 1 || id >= BARRIERS || threads % LANES != 0 ||
+        (b->arrived > 0 && b->expected != (unsigned)threads)) {
+        fprintf(stderr, "emulate: barrier %d of %d threads, %u of %u have come\n", id, threads,
+                b->arrived, b->expected);
+        abort();
+    }
+    b->expected = (unsigned)threads;
+    if (waits) {
+        wait_at(b);
+        return;
+    }
+    b->arrived++;
+    b->check();
 }
 
 char *emulate_shared(void)

@@ -62,6 +62,8 @@ static inline float4 make_float4(float x, float y, float z, float w)
 }
 
 void __syncthreads(void);
+/* Barrier `id` of `threads` threads: arrives there, and waits or goes on. */
+void emulate_barrier(int id, int threads, bool waits);
 /* The dynamic shared memory of the running block, full of NaN when it starts. */
 char *emulate_shared(void);
 /* Puts `words` words of this lane down; returns those of all 32 lanes, [lane][EMULATE_WORDS], when the
@@ -80,6 +82,11 @@ static inline int min(int a, int b)
 static inline float rsqrtf(float x)
 {
     return 1 / sqrtf(x);
+}
+
+static inline double rsqrt(double x)
+{
+    return 1 / sqrt(x);
 }
 
 template <typename... Params> struct emulated_kernel {
