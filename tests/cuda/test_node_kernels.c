@@ -9,7 +9,7 @@ enum { CONVS = 2, TERMS = 3 };
 
 /* ---- forward ---- */
 
-static void check_forward(int c, int n, bool with_relu)
+static void check_forward(int c, int n, bool few, bool with_relu)
 {
     const net k = make_net(c, n);
     tensor x[TERMS];
@@ -29,6 +29,7 @@ static void check_forward(int c, int n, bool with_relu)
     cuda_node_forward_job job = {
         .shape = k.shape,
         .n_images = n,
+        .few = few,
         .n_terms = 3,
         .n_convs = 2,
         .relu = with_relu,
@@ -84,11 +85,13 @@ static void test_forward(void **state)
 {
     (void)state;
     check_cuda(pada_cuda_node_forward_init());
-    check_forward(16, 2, true);
-    check_forward(32, 2, true);
-    check_forward(64, 4, true);
-    check_forward(64, 3, true); /* half a block */
-    check_forward(32, 1, false);
+    check_forward(16, 2, true, true);
+    for (int few = 0; few < 2; few++) {
+        check_forward(32, 2, few, true);
+        check_forward(64, 4, few, true);
+        check_forward(64, 3, few, true); /* half a block */
+        check_forward(32, 1, few, false);
+    }
 }
 
 /* ---- backward ---- */
@@ -200,6 +203,7 @@ static void test_backward(void **state)
     check_cuda(pada_cuda_node_backward_init());
     check_backward(16, 2);
     check_backward(32, 3);
+    check_backward(32, 1); /* a team without an image */
     check_backward(64, 2);
     check_backward(64, 3);
 }

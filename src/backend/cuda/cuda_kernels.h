@@ -168,10 +168,15 @@ typedef struct cuda_node_conv {
     int64_t *sums; /* of z, z^2; or NULL */
 } cuda_node_conv;
 
+/* So many images leave parts of a device without work, unless each gets many threads. (Two per multiprocessor of an
+ * H200; the same on all devices, because the order of sums depends on it.) */
+enum { CUDA_FEW_IMAGES = 264 };
+
 /* y = sum of terms; z_k = conv_k(act(y)), and their moments. */
 typedef struct cuda_node_forward_job {
     pada_shape shape;
     int n_images, n_terms, n_convs;
+    bool few; /* images */
     bool relu;
     cuda_node_term terms[CUDA_NODE_TERMS];
     void *y;       /* or NULL: not wanted */

@@ -86,6 +86,17 @@ static __device__ __forceinline__ void cuda_mma(float c[4], const uint32_t a[4],
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+/* Barrier `id`, 1 to 15, of `threads` threads, whole warps: waits for the others, or only lets them know. */
+static __device__ __forceinline__ void cuda_wait(int id, int threads)
+{
+    asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+static __device__ __forceinline__ void cuda_arrive(int id, int threads)
+{
+    asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
 static __device__ __forceinline__ float cuda_exchange(float x, int mask)
 {
     return __shfl_xor_sync(~0u, x, mask);
@@ -124,6 +135,16 @@ static inline uint32_t cuda_relu2(uint32_t pair)
 static inline uint32_t cuda_shared_address(const void *shared)
 {
     return (uint32_t)((const char *)shared - emulate_shared());
+}
+
+static inline void cuda_wait(int id, int threads)
+{
+    emulate_barrier(id, threads, true);
+}
+
+static inline void cuda_arrive(int id, int threads)
+{
+    emulate_barrier(id, threads, false);
 }
 
 static inline unsigned emulated_lane(void)
@@ -266,9 +287,10 @@ static __device__ __forceinline__ void cuda_read_moments(const cuda_moments *m, 
     }
     const double sum = cuda_read_sum(m->sums, channels, 2 * c);
     const double squares = cuda_read_sum(m->sums, channels, 2 * c + 1);
-    const double variance = squares / count - sum / count * (sum / count);
-    *mean = sum / count;
-    *rstd = 1 / sqrt((variance < 0 ? 0 : variance) + PADA_BN_EPS);
+    const double share = 1 / count, average = sum * share;
+    const double variance = squares * share - average * average;
+    *mean = average;
+    *rstd = rsqrt((variance < 0 ? 0 : variance) + PADA_BN_EPS);
 }
 
 /* dz = a dy + b z + c of one channel. */
@@ -285,10 +307,10 @@ static __device__ __forceinline__ void cuda_read_slopes(const cuda_slopes *s, in
     cuda_read_moments(&s->moments, channels, c, count, &mean, &rstd);
     const double sum = cuda_read_sum(s->sums, channels, 2 * c);
     const double product = cuda_read_sum(s->sums, channels, 2 * c + 1) - mean * sum;
-    const double slope = rstd * rstd * rstd * product / count;
+    const double share = 1 / count, slope = rstd * rstd * rstd * product * share;
     abc[0] = (float)rstd;
     abc[1] = (float)-slope;
-    abc[2] = (float)(slope * mean - rstd * sum / count);
+    abc[2] = (float)(slope * mean - rstd * sum * share);
 }
 
 #endif

@@ -10,7 +10,8 @@
  *   pixel p, chunk c of n    at byte (p * n + (c ^ twist<n>(p))) * 16,   p = image * PIXELS + row * PITCH + column
  *
  * SHARES blocks in a row may have the same images: each reads all channels of what the convolutions give and makes
- * OWN channels of its result.
+ * OWN channels of its result. A block may have TEAMS of THREADS threads with images and shared memory of their own, which
+ * wait for each other only where they have something to add up.
  *
  * Two views of a tile:
  *   columns    a thread has one chunk of one column of an image, ROWS rows of it (loads, sums of terms, stores)
@@ -21,8 +22,10 @@
 
 #include "backend/cuda/cuda_mma.cuh"
 
-template <int CHANNELS, int N_IMAGES, int N_THREADS, int N_SHARES = 1> struct node_tile {
+template <int CHANNELS, int N_IMAGES, int N_THREADS, int N_SHARES = 1, int N_TEAMS = 1>
+struct node_tile {
     static constexpr int C = CHANNELS, IMAGES = N_IMAGES, THREADS = N_THREADS, SHARES = N_SHARES;
+    static constexpr int TEAMS = N_TEAMS, BLOCK = TEAMS * THREADS, BLOCK_IMAGES = TEAMS * IMAGES;
     static constexpr int OWN = C / SHARES, SIZE = 512 / C; /* channels, pixels a side */
     static constexpr int COUNT = SIZE * SIZE * C;          /* elements of an image */
     static constexpr int PITCH = (SIZE + 2 + 7) / 8 * 8, PIXELS = (SIZE + 2) * PITCH;
@@ -37,6 +40,29 @@ template <int CHANNELS, int N_IMAGES, int N_THREADS, int N_SHARES = 1> struct no
     static constexpr int OUT_ROWS = SIZE / SLICES, DEPTH = C / 16;
     static_assert(SLICES * STRIPS * GROUPS == WARPS, "warps");
     static constexpr int SUMS = WARPS * OWN * 2; /* two per channel, of every warp */
+
+    static __device__ __forceinline__ int team(void)
+    {
+        return TEAMS == 1 ? 0 : (int)threadIdx.x / THREADS;
+    }
+
+    static __device__ __forceinline__ int thread(void) /* of the team */
+    {
+        return TEAMS == 1 ? (int)threadIdx.x : (int)threadIdx.x % THREADS;
+    }
+
+    static __device__ __forceinline__ int first_image(void)
+    {
+        return (int)blockIdx.x / SHARES * BLOCK_IMAGES + team() * IMAGES;
+    }
+
+    static __device__ __forceinline__ void wait_for_team(void) /* barriers 1 .. TEAMS */
+    {
+        if (TEAMS == 1)
+            __syncthreads();
+        else
+            cuda_wait(1 + team(), THREADS);
+    }
 
     template <int N> static __device__ __forceinline__ int twist(int p)
     {
@@ -80,13 +106,12 @@ template <class T, int N> struct node_columns {
 
     __device__ __forceinline__ node_columns(int n_images)
     {
-        const int tid = (int)threadIdx.x, at = tid % COLUMNS;
-        const int group = (int)blockIdx.x / T::SHARES, share = (int)blockIdx.x % T::SHARES;
+        const int tid = T::thread(), at = tid % COLUMNS, share = (int)blockIdx.x % T::SHARES;
         image = at / (T::SIZE * N), column = at / N % T::SIZE, chunk = at % N;
         row = tid / COLUMNS * ROWS;
         channel = (N == T::CHUNKS ? 0 : share * T::OWN) + chunk * 8;
-        first = (uint32_t)((group * T::IMAGES + image) * T::COUNT + column * T::C + channel);
-        valid = T::IMAGES == 1 || group * T::IMAGES + image < n_images;
+        first = (uint32_t)((T::first_image() + image) * T::COUNT + column * T::C + channel);
+        valid = T::BLOCK_IMAGES == 1 || T::first_image() + image < n_images;
     }
 
     /* Chunk r of this thread's column in a tensor, and in a buffer of shared memory. */
@@ -117,7 +142,7 @@ template <class T> struct node_thread : node_columns<T, T::OWN_CHUNKS> {
 
     __device__ __forceinline__ node_thread(int n_images) : node_columns<T, T::OWN_CHUNKS>(n_images)
     {
-        tid = (int)threadIdx.x, lane = tid & 31, warp = tid >> 5;
+        tid = T::thread(), lane = tid & 31, warp = tid >> 5;
         group = warp % T::GROUPS, strip = warp / T::GROUPS % T::STRIPS;
         slice = warp / (T::GROUPS * T::STRIPS);
         share = (int)blockIdx.x % T::SHARES;
@@ -129,7 +154,7 @@ template <class T, int N> static __device__ __forceinline__ void node_clear_ring
 {
     constexpr int across = T::SIZE + 2, ring = 2 * across + 2 * T::SIZE;
 
-    for (int i = (int)threadIdx.x; i < T::IMAGES * ring * N; i += T::THREADS) {
+    for (int i = T::thread(); i < T::IMAGES * ring * N; i += T::THREADS) {
         const int chunk = i % N, k = i / N % ring, image = i / (N * ring);
         int p;
         if (k < across)
@@ -300,10 +325,8 @@ static __device__ __forceinline__ void node_add_sum(const float *room, int i, in
     cuda_add_share(sums, T::C, t.share * 2 * T::OWN + i, share);
 }
 
-/* Tiles with many threads, which load and store fast; few threads with many registers are faster at convolutions. */
 using node_tile16 = node_tile<16, 1, 256>;
 using node_tile32 = node_tile<32, 1, 256>;
-using node_conv_tile32 = node_tile<32, 1, 128>;
 using node_tile64 = node_tile<64, 2, 256>;
 
 #endif

@@ -6,7 +6,7 @@
  * convolutions) and of the weights (dz times act(y), partial sums per block). Then the activation's mask,
  * identities and transposed pools, the store, and the sums of dy and dy z for each incoming batch norm.
  *
- *   dynamic   [ dz, later the masked gradient | act(y) | partial sums of warps ]   87 + 24, 55 + 6, 123 + 12 KB
+ *   dynamic   [ dz, later the masked gradient | act(y) | sums of warps ] of each team, [ what a team leaves ]
  *   coef      [conv, last: flow through a batch norm][channel] a, b, c of dz = a dy + b z + c
  */
 #include "backend/cuda/cuda_node.cuh"
@@ -20,20 +20,45 @@ template <class T> struct weight_split {
     static constexpr int ROOM = PARTS > 1 ? T::WARPS * 6 * 32 * 16 : 0; /* bytes for the parts */
     static_assert(PARTS * PAIRS == T::WARPS, "warps");
     static_assert(PARTS == 1 || T::SHARES == 1, "pairs are added up where they are all");
+    static_assert(PARTS == 1 || T::TEAMS == 1, "one way of adding up");
 };
 
-/* Bytes where the sums of warps lie: partial ones of weight gradients, later those of batch norms. */
-template <class T> static constexpr int room_bytes(void)
-{
-    constexpr int weights = weight_split<T>::ROOM;
-    constexpr int norms = CUDA_NODE_TERMS * T::SUMS * (int)sizeof(float);
+/* Bytes of shared memory. A team has dz, act(y) and room for sums of its warps: partial ones of weight gradients, later
+ * those of batch norms. Behind that of all teams is what the second one leaves for the first: of each warp, column of the kernel
+ * and lane. */
+template <class T> struct layout {
+    static constexpr int NORMS = CUDA_NODE_TERMS * T::SUMS * (int)sizeof(float);
+    static constexpr int ROOM = weight_split<T>::ROOM > NORMS ? weight_split<T>::ROOM : NORMS;
+    static constexpr int TEAM = T::BYTES + T::OWN_BYTES + ROOM;
+    static constexpr int LEFT = (T::TEAMS - 1) * T::WARPS * 3 * 6 * 32 * (int)sizeof(float4);
+    static constexpr int BLOCK = T::TEAMS * TEAM + LEFT;
+    static constexpr int WITHOUT_CONVS = T::TEAMS * ROOM;
+};
 
-    return weights > norms ? weights : norms;
-}
-
-template <class T> static constexpr int shared_bytes(bool has_convs)
+/* Weight gradients of a column of the kernel, of both teams: a warp of the second one leaves its own for the warp
+ * of the first one that has the same channels. Returns whether v is the sum now. */
+template <class T, int N>
+static __device__ __forceinline__ bool join_teams(float4 (&v)[N], float4 *left, int dx,
+                                                  const node_thread<T> &t)
 {
-    return (has_convs ? T::BYTES + T::OWN_BYTES : 0) + room_bytes<T>();
+    const int barrier = 1 + T::TEAMS + t.warp * 3 + dx;
+
+    static_assert(T::TEAMS <= 2 && 1 + T::TEAMS + T::WARPS * 3 <= 16, "barriers");
+    left += (t.warp * 3 + dx) * 6 * 32 + t.lane;
+    if (T::team() > 0) {
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            left[i * 32] = v[i];
+        cuda_arrive(barrier, 64);
+        return false;
+    }
+    cuda_wait(barrier, 64);
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const float4 u = left[i * 32];
+        v[i].x += u.x, v[i].y += u.y, v[i].z += u.z, v[i].w += u.w;
+    }
+    return true;
 }
 
 /* Partial sums of one block: dz^T times act(y), shifted by every tap. Accumulators are stored as lanes
@@ -41,7 +66,8 @@ template <class T> static constexpr int shared_bytes(bool has_convs)
  * is loaded once and meets the rows of dz that its taps need, which stay in registers. */
 template <class T, int TAPS>
 static __device__ __forceinline__ void weight_gradient(uint32_t dz, uint32_t x, float4 *room,
-                                                       float4 *partial, const node_thread<T> &t)
+                                                       float4 *left, float4 *partial,
+                                                       const node_thread<T> &t)
 {
     using S = weight_split<T>;
     constexpr int WIDE = TAPS == 9 ? 3 : 1, TOTAL = S::PAIRS * WIDE * 64;
@@ -78,20 +104,26 @@ static __device__ __forceinline__ void weight_gradient(uint32_t dz, uint32_t x, 
                 }
             }
         }
-        if (S::PARTS > 1 && dx > 0) __syncthreads(); /* the room has been read */
+        if (S::PARTS > 1 && dx > 0) T::wait_for_team(); /* the room has been read */
+        float4 v[WIDE * 2];
 #pragma unroll
-        for (int dy = 0; dy < WIDE; dy++)
+        for (int i = 0; i < WIDE * 2; i++) {
+            const float(&s)[4] = sum[i / 2][i % 2];
+            v[i] = make_float4(s[0], s[1], s[2], s[3]);
+        }
+        if constexpr (T::TEAMS > 1) {
+            if (!join_teams<T>(v, left, dx, t)) continue;
+        }
 #pragma unroll
-            for (int n = 0; n < 2; n++) {
-                const float4 v =
-                    make_float4(sum[dy][n][0], sum[dy][n][1], sum[dy][n][2], sum[dy][n][3]);
-                if (S::PARTS == 1)
-                    partial[((to * TAPS + dy * 3 + dx) * 2 + n) * 32 + t.lane] = v;
-                else
-                    room[part * TOTAL + ((pair * WIDE + dy) * 2 + n) * 32 + t.lane] = v;
-            }
+        for (int i = 0; i < WIDE * 2; i++) {
+            const int dy = i / 2, n = i % 2;
+            if (S::PARTS == 1)
+                partial[((to * TAPS + dy * 3 + dx) * 2 + n) * 32 + t.lane] = v[i];
+            else
+                room[part * TOTAL + ((pair * WIDE + dy) * 2 + n) * 32 + t.lane] = v[i];
+        }
         if (S::PARTS == 1) continue;
-        __syncthreads();
+        T::wait_for_team();
         for (int i = t.tid; i < TOTAL; i += T::THREADS) {
             float4 s = make_float4(0, 0, 0, 0);
 #pragma unroll
@@ -109,14 +141,15 @@ static __device__ __forceinline__ void weight_gradient(uint32_t dz, uint32_t x, 
 template <class T, int TAPS>
 static __device__ __forceinline__ void back_conv(float (&sum)[T::OUT_ROWS][T::TILES][4],
                                                  const cuda_node_back_conv &conv, bool want_input,
-                                                 char *shared, const node_thread<T> &t)
+                                                 char *shared, float4 *left,
+                                                 const node_thread<T> &t)
 {
     const uint32_t dz = cuda_shared_address(shared);
     float4 *partial =
         (float4 *)conv.partial + (size_t)(blockIdx.x / T::SHARES) * (TAPS * T::C * T::C / 4);
 
     if (want_input) node_conv<T, TAPS>(sum, dz, conv.weight, t);
-    weight_gradient<T, TAPS>(dz, dz + T::BYTES, (float4 *)(shared + T::BYTES + T::OWN_BYTES),
+    weight_gradient<T, TAPS>(dz, dz + T::BYTES, (float4 *)(shared + T::BYTES + T::OWN_BYTES), left,
                              partial, t);
 }
 
@@ -165,7 +198,8 @@ template <class T>
 static __device__ __forceinline__ void back_convs(float (&sum)[T::OUT_ROWS][T::TILES][4],
                                                   const cuda_node_backward_job &j,
                                                   const float (*coef)[T::C][3], bool want_input,
-                                                  char *shared, const node_thread<T> &t)
+                                                  char *shared, float4 *left,
+                                                  const node_thread<T> &t)
 {
     constexpr bool AHEAD = T::C > 16; /* else registers are short */
     constexpr int ROWS = node_columns<T, T::CHUNKS>::ROWS, N = AHEAD ? ROWS : 4;
@@ -180,13 +214,13 @@ static __device__ __forceinline__ void back_convs(float (&sum)[T::OUT_ROWS][T::T
             if (!AHEAD) rows.load(j.convs[e], first, all);
             rows.store(coef[e], shared, first, all);
         }
-        __syncthreads();
+        T::wait_for_team();
         if (AHEAD && e + 1 < j.n_convs) rows.load(j.convs[e + 1], 0, all);
         if (j.convs[e].taps == 9)
-            back_conv<T, 9>(sum, j.convs[e], want_input, shared, t);
+            back_conv<T, 9>(sum, j.convs[e], want_input, shared, left, t);
         else
-            back_conv<T, 1>(sum, j.convs[e], want_input, shared, t);
-        __syncthreads();
+            back_conv<T, 1>(sum, j.convs[e], want_input, shared, left, t);
+        __syncthreads(); /* all teams: what is left has been added */
     }
 }
 
@@ -278,7 +312,7 @@ static __device__ __forceinline__ void add_norms(const float (&dy)[T::ROWS][8],
         }
         node_keep_sums<T>(first, second, room + e * T::SUMS, t);
     }
-    __syncthreads();
+    T::wait_for_team();
     for (int i = t.tid; i < j.n_norms * 2 * T::OWN; i += T::THREADS) {
         const int e = i / (2 * T::OWN);
         node_add_sum<T>(room + e * T::SUMS, i % (2 * T::OWN), j.norms[e].sums, t);
@@ -287,7 +321,7 @@ static __device__ __forceinline__ void add_norms(const float (&dy)[T::ROWS][8],
 
 template <class T>
 static __device__ __forceinline__ void node_backward(const cuda_node_backward_job &j, char *shared,
-                                                     float (*coef)[T::C][3])
+                                                     float4 *left, float (*coef)[T::C][3])
 {
     const node_thread<T> t(j.n_images);
     float *room = (float *)(shared + (j.n_convs > 0 ? T::BYTES + T::OWN_BYTES : 0));
@@ -324,12 +358,12 @@ static __device__ __forceinline__ void node_backward(const cuda_node_backward_jo
             *t.shared(shared + T::BYTES, r) = u[r];
         }
     }
-    __syncthreads();
-    if (j.n_convs > 0) back_convs<T>(of_convs, j, coef, want_input, shared, t);
+    T::wait_for_team();
+    if (j.n_convs > 0) back_convs<T>(of_convs, j, coef, want_input, shared, left, t);
     if (!want_input) return;
     if (j.n_convs > 0) {
         mask_gradient<T>(of_convs, j.relu, shared, t);
-        __syncthreads();
+        T::wait_for_team();
 #pragma unroll
         for (int r = 0; r < T::ROWS; r++)
             cuda_unpack8(*t.shared(shared, r), dy[r]);
@@ -346,21 +380,26 @@ static __device__ __forceinline__ void node_backward(const cuda_node_backward_jo
 }
 
 template <class T>
-__global__ static void __launch_bounds__(T::THREADS, T::IMAGES == 1 ? 2 : 1)
+__global__ static void __launch_bounds__(T::BLOCK, T::BLOCK_IMAGES == 1 ? 2 : 1)
     node_backward_kernel(const __grid_constant__ cuda_node_backward_job j)
 {
     CUDA_DYNAMIC_SHARED(shared);
-    __shared__ float coef[CUDA_NODE_CONVS + 1][T::C][3];
+    __shared__ float coef[T::TEAMS][CUDA_NODE_CONVS + 1][T::C][3];
+    const int bytes = j.n_convs > 0 ? layout<T>::TEAM : layout<T>::ROOM;
 
-    node_backward<T>(j, shared, coef);
+    node_backward<T>(j, shared + T::team() * bytes, (float4 *)(shared + T::TEAMS * bytes),
+                     coef[T::team()]);
 }
 
-/* Several images per block mean fewer partial sums of weight gradients, of which 64 channels have many. */
+/* Several images per block mean fewer partial sums of weight gradients, of which 32 and 64 channels have many. */
+using back_tile32 = node_tile<32, 1, 128, 1, 2>;
 using back_tile64 = node_tile<64, 4, 256, 2>;
 
 int pada_cuda_node_partials(pada_shape shape, int n_images)
 {
-    const int images = shape.c == 64 ? back_tile64::IMAGES : 1;
+    const int images = shape.c == 64   ? back_tile64::BLOCK_IMAGES
+                       : shape.c == 32 ? back_tile32::BLOCK_IMAGES
+                                       : node_tile16::BLOCK_IMAGES;
 
     return (n_images + images - 1) / images;
 }
@@ -368,7 +407,7 @@ int pada_cuda_node_partials(pada_shape shape, int n_images)
 template <class T> static cudaError_t raise_limit(void)
 {
     return cudaFuncSetAttribute((const void *)node_backward_kernel<T>,
-                                cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes<T>(true));
+                                cudaFuncAttributeMaxDynamicSharedMemorySize, layout<T>::BLOCK);
 }
 
 cudaError_t pada_cuda_node_backward_init(void)
@@ -376,16 +415,17 @@ cudaError_t pada_cuda_node_backward_init(void)
     cudaError_t error = raise_limit<node_tile16>();
 
     if (error == cudaSuccess) error = raise_limit<node_tile32>();
-    if (error == cudaSuccess) error = raise_limit<node_conv_tile32>();
+    if (error == cudaSuccess) error = raise_limit<back_tile32>();
     return error == cudaSuccess ? raise_limit<back_tile64>() : error;
 }
 
 template <class T> static cudaError_t launch(cudaStream_t stream, const cuda_node_backward_job *job)
 {
-    const unsigned groups = (unsigned)((job->n_images + T::IMAGES - 1) / T::IMAGES);
+    const unsigned groups = (unsigned)((job->n_images + T::BLOCK_IMAGES - 1) / T::BLOCK_IMAGES);
 
-    return cuda_launch(node_backward_kernel<T>, groups * T::SHARES, T::THREADS,
-                       shared_bytes<T>(job->n_convs > 0), stream, *job);
+    return cuda_launch(node_backward_kernel<T>, groups * T::SHARES, T::BLOCK,
+                       job->n_convs > 0 ? layout<T>::BLOCK : layout<T>::WITHOUT_CONVS, stream,
+                       *job);
 }
 
 cudaError_t pada_cuda_node_backward(cudaStream_t stream, const cuda_node_backward_job *job)
@@ -393,7 +433,5 @@ cudaError_t pada_cuda_node_backward(cudaStream_t stream, const cuda_node_backwar
     PADA_ASSERT(pada_cuda_node_fits(job->shape));
     if (job->shape.c == 16) return launch<node_tile16>(stream, job);
     if (job->shape.c == 64) return launch<back_tile64>(stream, job);
-    for (int e = 0; e < job->n_convs; e++)
-        if (job->convs[e].taps == 9) return launch<node_conv_tile32>(stream, job);
-    return launch<node_tile32>(stream, job);
+    return job->n_convs > 0 ? launch<back_tile32>(stream, job) : launch<node_tile32>(stream, job);
 }

@@ -221,6 +221,10 @@ __global__ static void __launch_bounds__(T::THREADS, 512 / T::THREADS)
     node_forward<T>(j, shared, coef, of_y, of_convs);
 }
 
+/* Convolutions of many images are faster with fewer threads for each. */
+using few_tile64 = node_tile<64, 2, 512>;
+using many_tile32 = node_tile<32, 1, 128>;
+
 template <class T> static cudaError_t raise_limit(void)
 {
     return cudaFuncSetAttribute((const void *)node_forward_kernel<T>,
@@ -231,7 +235,9 @@ cudaError_t pada_cuda_node_forward_init(void)
 {
     cudaError_t error = raise_limit<node_tile16>();
 
-    if (error == cudaSuccess) error = raise_limit<node_conv_tile32>();
+    if (error == cudaSuccess) error = raise_limit<node_tile32>();
+    if (error == cudaSuccess) error = raise_limit<many_tile32>();
+    if (error == cudaSuccess) error = raise_limit<few_tile64>();
     return error == cudaSuccess ? raise_limit<node_tile64>() : error;
 }
 
@@ -253,7 +259,8 @@ cudaError_t pada_cuda_node_forward(cudaStream_t stream, const cuda_node_forward_
 {
     PADA_ASSERT(pada_cuda_node_fits(job->shape));
     if (job->shape.c == 16) return launch<node_tile16>(stream, job);
-    if (job->shape.c == 64) return launch<node_tile64>(stream, job);
-    return job->n_convs > 0 ? launch<node_conv_tile32>(stream, job)
-                            : launch<node_tile32>(stream, job);
+    if (job->shape.c == 64)
+        return job->few ? launch<few_tile64>(stream, job) : launch<node_tile64>(stream, job);
+    return job->few || job->n_convs == 0 ? launch<node_tile32>(stream, job)
+                                         : launch<many_tile32>(stream, job);
 }

@@ -147,10 +147,22 @@ static void finish_moments(const cuda_run *r, pada_value v)
                   "finish_moments");
 }
 
+static cuda_node_forward_job forward_job(const cuda_run *r, pada_value v)
+{
+    return (cuda_node_forward_job){.shape = r->q->nodes[v].shape,
+                                   .n_images = r->q->n_images,
+                                   .few = r->q->n_images <= CUDA_FEW_IMAGES};
+}
+
+static cuda_node_term as_it_is(const cuda_run *r, pada_value x)
+{
+    return (cuda_node_term){.kind = PADA_TERM_IDENTITY, .x = pada_cuda_value(r, x).data};
+}
+
 void pada_cuda_run_node_forward(const cuda_run *r, const cuda_step *step)
 {
     const int *members = r->d->match.members + step->first;
-    cuda_node_forward_job job = {.shape = r->q->nodes[step->v].shape, .n_images = r->q->n_images};
+    cuda_node_forward_job job = forward_job(r, step->v);
     int first = 0;
 
     if (r->q->instrs[members[0]].code == PADA_CODE_COMBINE_FWD) {
@@ -159,9 +171,7 @@ void pada_cuda_run_node_forward(const cuda_run *r, const cuda_step *step)
         job.sums = sums_at(r, r->d->match.nodes[step->v].moments);
         if (!step->no_store) job.y = pada_cuda_value(r, step->v).data;
     } else {
-        job.n_terms = 1;
-        job.terms[0] =
-            (cuda_node_term){.kind = PADA_TERM_IDENTITY, .x = pada_cuda_value(r, step->v).data};
+        job.terms[job.n_terms++] = as_it_is(r, step->v);
     }
     for (int k = first; k < step->count; k++) {
         const pada_value z = r->q->instrs[members[k]].v;
@@ -176,14 +186,10 @@ void pada_cuda_run_node_forward(const cuda_run *r, const cuda_step *step)
 
 void pada_cuda_run_sums(const cuda_run *r, pada_value v)
 {
-    const cuda_node_forward_job job = {
-        .shape = r->q->nodes[v].shape,
-        .n_images = r->q->n_images,
-        .n_terms = 1,
-        .terms = {{.kind = PADA_TERM_IDENTITY, .x = pada_cuda_value(r, v).data}},
-        .sums = sums_at(r, r->d->match.nodes[v].moments),
-    };
+    cuda_node_forward_job job = forward_job(r, v);
 
+    job.terms[job.n_terms++] = as_it_is(r, v);
+    job.sums = sums_at(r, r->d->match.nodes[v].moments);
     cuda_run_note(r, pada_cuda_node_forward(r->d->stream, &job), "sums");
     finish_moments(r, v);
 }

@@ -74,23 +74,31 @@ static __device__ inline float4 add4(float4 a, float4 b)
     return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
 }
 
-static __device__ inline void store_sum(const cuda_reduce_job &j, float *grads, int i, float4 s)
+/* Where the four sums that a lane holds go: one channel in further right, eight channels out below. */
+struct sum_place {
+    float *to;
+    int right, below;
+
+    __device__ inline float4 load(void) const
+    {
+        return make_float4(to[0], to[right], to[below], to[below + right]);
+    }
+
+    __device__ inline void store(float4 s) const
+    {
+        to[0] = s.x, to[right] = s.y, to[below] = s.z, to[below + right] = s.w;
+    }
+};
+
+static __device__ inline sum_place place_of(const cuda_reduce_job &j, float *grads, int i)
 {
     float *to = grads + j.weight;
 
-    if (j.plain) {
-        to[4 * i] += s.x, to[4 * i + 1] += s.y, to[4 * i + 2] += s.z, to[4 * i + 3] += s.w;
-        return;
-    }
+    if (j.plain) return {to + 4 * i, 1, 2};
     const int side = j.c_in / 16, l = i % 32, half = i / 32 % 2;
     const int tap = i / 64 % j.taps, pair = i / 64 / j.taps;
     const int out = pair / side * 16 + l / 4, in = pair % side * 16 + half * 8 + l % 4 * 2;
-    const int below = 8 * j.c_in * j.taps; /* eight channels further */
-    to += (out * j.c_in + in) * j.taps + tap;
-    to[0] += s.x;
-    to[j.taps] += s.y;
-    to[below] += s.z;
-    to[below + j.taps] += s.w;
+    return {to + (out * j.c_in + in) * j.taps + tap, j.taps, 8 * j.c_in * j.taps};
 }
 
 /* .. and has several of them on their way. Their sums are added up in order: always the same order. */
@@ -110,8 +118,10 @@ __global__ static void reduce_kernel(const __grid_constant__ cuda_reduce_jobs jo
     const int n = j.c_in * j.c_out * j.taps / 4, parts = parts_of(&j), lanes = CUDA_BLOCK / parts;
     const int lane = (int)threadIdx.x % lanes, part = (int)threadIdx.x / lanes;
     const int i = ((int)blockIdx.x - j.first_block) * lanes + lane;
-    float4 s = make_float4(0, 0, 0, 0);
+    const sum_place to = place_of(j, grads, i);
+    float4 s = make_float4(0, 0, 0, 0), before = s;
 
+    if (part == 0 && i < n) before = to.load();
     for (int first = part; i < n && first < j.blocks; first += REDUCE_LOADS * parts) {
         const float4 *from = (const float4 *)j.partial + i;
         float4 v[REDUCE_LOADS];
@@ -129,7 +139,7 @@ __global__ static void reduce_kernel(const __grid_constant__ cuda_reduce_jobs jo
     if (part != 0 || i >= n) return;
     for (int k = 1; k < parts; k++)
         s = add4(s, sums[k * lanes + lane]);
-    store_sum(j, grads, i, s);
+    to.store(add4(before, s));
 }
 
 cudaError_t pada_cuda_reduce_weights(cudaStream_t stream, const cuda_reduce_jobs *jobs,
