@@ -11,6 +11,7 @@
 #include "cli/print.h"
 #include "cli/print_metrics.h"
 #include "cli/progress.h"
+#include "cli/rank_supernets.h"
 #include "cli/run_args.h"
 #include "cli/stop_signal.h"
 #include "cli/truth_args.h"
@@ -104,7 +105,8 @@ static const pada_opt options_table[] = {
     {.name = "json",
      .type = PADA_OPT_BOOL,
      .offset = offsetof(rank, json),
-     .help = "one JSON object per line: the scores first, then the baselines"},
+     .help =
+         "one JSON object per line: the scores first, then the baselines, then each supernet of several"},
     {.name = NULL},
 };
 
@@ -245,9 +247,11 @@ static pada_status add_report(const rank *r, const pada_score_join *join,
                               const pada_scoreboard *board, const char *const *names,
                               pada_text *out)
 {
+    const pada_family *family = r->net.family;
+
     if (r->json) {
         add_json(r, board, names, out);
-        return out->status;
+        return family ? pada_add_supernets(out, family, r->truth.table, join, true) : out->status;
     }
     pada_text_add(out, "%s: %d networks, truth %s of %s, %d bootstrap samples\n\n", r->score_file,
                   board->n, r->truth.name, r->truth_args.file,
@@ -256,6 +260,10 @@ static pada_status add_report(const rank *r, const pada_score_join *join,
     pada_text_add(out, "\n");
     pada_add_sets(out, board, names);
     pada_text_add(out, "\n");
+    if (family) {
+        PADA_TRY(pada_add_supernets(out, family, r->truth.table, join, false));
+        pada_text_add(out, "\n");
+    }
     return add_best(r, join, join->scores, join->n, out);
 }
 

@@ -320,7 +320,7 @@ static pada_status write_rows(const ranking *r, pada_text *out)
     const int n_images = pada_evaluator_n_images(r->desc->workers[0].evaluator);
     int supernet = 0;
 
-    pada_text_add(out, "arch,score,correct,images,loss\n");
+    pada_text_add(out, "arch,score,correct,images,loss%s\n", r->desc->family ? ",supernet" : "");
     for (int i = 0; i < r->desc->n_paths; i++) {
         const pada_path *path = &r->desc->paths[i];
 
@@ -330,6 +330,8 @@ static pada_status write_rows(const ranking *r, pada_text *out)
         add_number(out, 100.0 * found->correct / n_images);
         pada_text_add(out, ",%d,%d", found->correct, n_images);
         add_number(out, found->loss);
+        if (r->desc->family)
+            pada_text_add(out, ",%d", pada_family_number(r->desc->family, supernet));
         pada_text_add(out, "\n");
     }
     return out->status;

@@ -1,6 +1,7 @@
 /* ranking.h - the accuracy of many networks with inherited weights, as a CSV file.
  *
  *   arch,score,correct,images,loss       score: correct images in percent
+ *   arch,score,correct,images,loss,supernet      in a family of supernets: the one that judged it
  *
  * Networks with the same canonical form compute the same and are evaluated once. In a family of
  * supernets each network is evaluated with the weights of the one that has it, and those of equal form

@@ -198,6 +198,11 @@ int pada_family_count(const pada_family *f)
     return f->n;
 }
 
+int pada_family_number(const pada_family *f, int k)
+{
+    return f->members[k].number;
+}
+
 pada_status pada_family_find(const pada_family *f, const pada_path *path, int *out)
 {
     pada_text name = {0};

@@ -33,6 +33,8 @@ pada_status pada_family_open(pada_family **out, const char *run, const pada_spac
 void pada_family_close(pada_family *family); /* NULL is fine */
 
 int pada_family_count(const pada_family *family);
+/* That of the file and in metrics.csv. */
+int pada_family_number(const pada_family *family, int member);
 /* The member, 0 to count - 1, whose sub-space has the path. None, since the run is not over, is
  * PADA_ENOENT. */
 pada_status pada_family_find(const pada_family *family, const pada_path *path, int *member);

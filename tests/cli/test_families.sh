@@ -83,6 +83,19 @@ for run in few gm; do
 done
 check "$(grep -F "$dead_conv" "$work/few/ranking.csv" | cut -d, -f5)" != \
     "$(grep -F "$dead_skip" "$work/few/ranking.csv" | cut -d, -f5)"
+check "$(head -1 "$work/few/ranking.csv")" = arch,score,correct,images,loss,supernet
+check "$(grep -F "$conv" "$work/few/ranking.csv" | cut -d, -f6)" = 4
+check "$(grep -F "$skip" "$work/few/ranking.csv" | cut -d, -f6)" = 2
+# With the truth, how well each supernet ranks.
+pada rank "$work/few" --networks truth --limit 50 --truth builtin --out "$work/judged.csv"
+expect_rc 0
+for number in 1 2 3 4 5; do
+    networks=$(grep -c ",$number\$" "$work/judged.csv")
+    check "$(awk -v s=$number '/^supernet  networks/ { on = 1 } !NF { on = 0 } on && $1 == s { print $2 }' "$work/out")" = "$networks"
+done
+pada rank "$work/few" --networks truth --limit 50 --truth builtin --out "$work/judged.csv" --json
+expect_rc 0
+check "$(grep -c '^{"name": "supernet [1-5]", "supernet": [1-5], "n": [0-9]*, "tau_b": ' "$work/out")" -eq 5
 # A ranking that is stopped goes on.
 slice_of pada rank "$work/gm" --networks 300 --limit 100 --out "$work/whole.csv"
 expect_rc 0

@@ -205,6 +205,11 @@ static void test_nowhere_to_write(void **state)
 
 /* ---- several supernets ---- */
 
+static int member_of(const pada_path *path)
+{
+    return path->choice[0] < 2 ? 0 : 1;
+}
+
 /* A row is the evaluation of its network in its own supernet; equal forms of the two are two. */
 static void test_family(void **state)
 {
@@ -223,7 +228,8 @@ static void test_family(void **state)
     for (int i = 0; i < N_PATHS; i++) {
         pada_evaluation one;
         pada_text row = {0};
-        assert_ok(pada_engine_init_weights(f.workers[0].engine, paths[i].choice[0] < 2 ? 21 : 22));
+        assert_ok(
+            pada_engine_init_weights(f.workers[0].engine, 21 + (uint64_t)member_of(&paths[i])));
         assert_ok(
             pada_evaluator_run(f.workers[0].evaluator, f.workers[0].engine, &paths[i], NULL, &one));
         assert_ok(f.space.ops->format(&f.space, &paths[i], NULL, &row));
@@ -233,7 +239,10 @@ static void test_family(void **state)
         char number[40];
         snprintf(number, sizeof number, ",%d,%d,", one.top1, N_IMAGES);
         assert_int_equal(strncmp(rest, number, strlen(number)), 0);
-        CHECK_CLOSE(strtod(rest + strlen(number), NULL), one.loss, 0);
+        char *end;
+        CHECK_CLOSE(strtod(rest + strlen(number), &end), one.loss, 0);
+        snprintf(number, sizeof number, ",%d\n", pada_family_number(family, member_of(&paths[i])));
+        assert_int_equal(strncmp(end, number, strlen(number)), 0);
         pada_text_deinit(&row);
     }
     pada_file_close(&file);
