@@ -10,6 +10,7 @@
 #include "cli/print_metrics.h"
 #include "cli/space_args.h"
 #include "cli/truth_args.h"
+#include "report/run_info.h"
 #include "study/score_join.h"
 #include "study/scoreboard.h"
 #include "train/run_cost.h"
@@ -98,6 +99,26 @@ static pada_status read_contestant(const compare *c, contestant *who, pada_truth
     return pada_truth_open_column(table, &c->space, who->file.data, "score");
 }
 
+/* The truth, by default of the data set of the first run folder that names one; the benchmark's own is CIFAR-10. */
+static pada_status open_truth(compare *c, const pada_options *options)
+{
+    pada_run_info info = {0};
+    pada_text notes = {0}; /* of no interest here */
+    pada_status st = PADA_OK;
+
+    for (int i = 0; i < pada_options_n_words(options) && st == PADA_OK && !info.data_name; i++) {
+        if (!pada_path_is_dir(pada_options_word(options, i))) continue;
+        pada_run_info_deinit(&info);
+        st = pada_run_info_read(&info, pada_options_word(options, i), &notes);
+    }
+    if (st == PADA_OK)
+        st = pada_truth_from_args(&c->truth, &c->truth_args, &c->space,
+                                  info.data_name ? info.data_name : "CIFAR-10");
+    pada_text_deinit(&notes);
+    pada_run_info_deinit(&info);
+    return st;
+}
+
 static pada_status read_all(compare *c, const pada_options *options)
 {
     const int n = pada_options_n_words(options);
@@ -108,8 +129,7 @@ static pada_status read_all(compare *c, const pada_options *options)
     if (!c->truth_args.file)
         return PADA_FAIL(PADA_EINVAL, "no truth: give the table with --truth FILE.csv");
     PADA_TRY(pada_space_from_args(&c->space, &c->space_args));
-    /* There is no data set to ask; the benchmark's own is CIFAR-10. */
-    PADA_TRY(pada_truth_from_args(&c->truth, &c->truth_args, &c->space, "CIFAR-10"));
+    PADA_TRY(open_truth(c, options));
     PADA_TRY(allocate(c, n));
     for (int i = 0; i < n; i++) {
         c->names[i] = c->who[i].name = pada_options_word(options, i);
@@ -168,7 +188,8 @@ static void add_runs(const compare *c, pada_text *out)
 
     for (int i = 0; i < c->n; i++)
         if ((int)strlen(c->names[i]) > width) width = (int)strlen(c->names[i]);
-    pada_text_add(out, "%-*s %7s %9s", width, "run", "epochs", "seconds");
+    pada_text_add(out, "%-*s %7s %9s %9s %9s", width, "run", "epochs", "passes", "TMACs",
+                  "seconds");
     for (int k = 0; k < N_SHOWN; k++)
         pada_text_add(out, "  %-22s", pada_metric_table[shown[k]].heading);
     pada_text_add(out, "\n");
@@ -177,6 +198,8 @@ static void add_runs(const compare *c, pada_text *out)
 
         pada_text_add(out, "%-*s ", width, who->name);
         pada_add_number(out, who->has_cost ? who->cost.epochs : NAN, 0, 7);
+        pada_add_number(out, who->has_cost ? who->cost.passes : NAN, 0, 10);
+        pada_add_number(out, who->has_cost ? who->cost.gmacs / 1000 : NAN, 2, 10);
         pada_add_number(out, who->has_cost ? who->cost.seconds : NAN, 0, 10);
         for (int k = 0; k < N_SHOWN; k++) {
             pada_bootstrap_interval(c->board.bootstrap, i, shown[k], &interval);
@@ -250,6 +273,9 @@ static void add_run_json(const compare *c, int i, pada_text *out)
     pada_json_set(out, object, "truth_column", json_string(c->truth.name));
     if (who->has_cost) {
         pada_json_set(out, object, "epochs", json_integer(who->cost.epochs));
+        pada_json_set_number(out, object, "passes", who->cost.passes);
+        pada_json_set_number(out, object, "images", who->cost.images);
+        pada_json_set_number(out, object, "gmacs", who->cost.gmacs);
         pada_json_set(out, object, "seconds", json_real(who->cost.seconds));
     }
     pada_json_set_metrics(out, object, &c->board, i);

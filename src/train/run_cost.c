@@ -2,30 +2,31 @@
 #include "train/run_cost.h"
 
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/text.h"
 
-/* Positions of columns in the first line; -1: not there. */
-typedef struct columns {
-    int seconds, steps;
-} columns;
+enum { STEPS, PASSES, IMAGES, GMACS, SECONDS, N_COLUMNS };
+static const char *const names[N_COLUMNS] = {"steps", "passes", "images", "gmacs", "seconds"};
 
-static pada_status find_columns(pada_csv *csv, columns *at)
+/* Positions of columns in the first line; -1: not there. */
+static pada_status find_columns(pada_csv *csv, int *at, int *last)
 {
     char name[PADA_CSV_FIELD];
 
-    *at = (columns){-1, -1};
+    for (int k = 0; k < N_COLUMNS; k++)
+        at[k] = -1;
     if (!pada_csv_line(csv)) return PADA_FAIL(PADA_EDATA, "%s: the file is empty", csv->name);
     for (int i = 0; csv->field; i++) {
         PADA_TRY(pada_csv_field(csv, name));
-        if (strcmp(name, "seconds") == 0) at->seconds = i;
-        if (strcmp(name, "steps") == 0) at->steps = i;
+        for (int k = 0; k < N_COLUMNS; k++)
+            if (strcmp(name, names[k]) == 0) at[k] = *last = i;
     }
-    if (at->seconds < 0)
-        return PADA_FAIL(PADA_EDATA, "%s:1: no column is called 'seconds'", csv->name);
+    if (at[SECONDS] < 0)
+        return PADA_FAIL(PADA_EDATA, "%s:1: no column is called '%s'", csv->name, names[SECONDS]);
     return PADA_OK;
 }
 
@@ -37,24 +38,39 @@ static pada_status read_number(const pada_csv *csv, const char *text, const char
     return PADA_OK;
 }
 
-static pada_status add_up(pada_csv *csv, pada_run_cost *cost)
+/* The numbers of the next row; those whose columns are not there stay as they are. */
+static pada_status read_row(pada_csv *csv, const int *at, int last, double *row)
 {
     char text[PADA_CSV_FIELD];
-    double seconds = 0, steps, steps_before = 0;
-    columns at;
 
-    PADA_TRY(find_columns(csv, &at));
-    while (pada_csv_line(csv)) {
-        steps = steps_before + 1;
-        for (int i = 0; i <= at.seconds || i <= at.steps; i++) {
-            PADA_TRY(pada_csv_field(csv, text));
-            if (i == at.seconds) PADA_TRY(read_number(csv, text, "seconds", &seconds));
-            if (i == at.steps) PADA_TRY(read_number(csv, text, "steps", &steps));
-        }
-        cost->epochs += steps > steps_before;
-        cost->seconds += seconds;
-        steps_before = steps;
+    for (int i = 0; i <= last; i++) {
+        PADA_TRY(pada_csv_field(csv, text));
+        for (int k = 0; k < N_COLUMNS; k++)
+            if (i == at[k]) PADA_TRY(read_number(csv, text, names[k], &row[k]));
     }
+    return PADA_OK;
+}
+
+static pada_status add_up(pada_csv *csv, pada_run_cost *cost)
+{
+    double sum[N_COLUMNS] = {0}, row[N_COLUMNS], steps_before = 0;
+    int at[N_COLUMNS], last = 0;
+
+    PADA_TRY(find_columns(csv, at, &last));
+    while (pada_csv_line(csv)) {
+        for (int k = 0; k < N_COLUMNS; k++)
+            row[k] = NAN;
+        row[STEPS] = steps_before + 1;
+        PADA_TRY(read_row(csv, at, last, row));
+        cost->epochs += row[STEPS] > steps_before;
+        steps_before = row[STEPS];
+        for (int k = 0; k < N_COLUMNS; k++)
+            sum[k] += row[k];
+    }
+    cost->passes = sum[PASSES];
+    cost->images = sum[IMAGES];
+    cost->gmacs = sum[GMACS];
+    cost->seconds = sum[SECONDS];
     return PADA_OK;
 }
 

@@ -13,7 +13,9 @@ extern "C" {
 typedef struct pada_run_cost {
     /* rows of metrics.csv in which steps were made: without those of probes, over all supernets */
     int epochs;
-    double seconds; /* sum of its column */
+    /* sums of the columns of these names; NaN: there is none */
+    double passes, images, gmacs;
+    double seconds;
 } pada_run_cost;
 
 /* *found is false, and nothing wrong, where there is no metrics.csv. A bad one is PADA_EDATA. */

@@ -1,6 +1,8 @@
 /* test_run_folder.c - the newest checkpoint that can be read, and what a run has cost. */
 #include "base/scratch.h"
 
+#include <math.h>
+
 #include "tensor/state.h"
 #include "train/checkpoint.h"
 #include "train/run_cost.h"
@@ -98,10 +100,16 @@ static void test_cost(void **state)
     assert_true(found);
     assert_int_equal(cost.epochs, 3);
     assert_true(cost.seconds == 5.75);
+    assert_true(isnan(cost.passes) && isnan(cost.images) && isnan(cost.gmacs));
     /* Rows without steps of the optimiser cost time and are no epochs. */
     assert_ok(read_cost("epoch,steps,seconds\n0,8,1\n1,8,2\n2,16,4\n3,24,8\n", &found, &cost));
     assert_int_equal(cost.epochs, 3);
     assert_true(cost.seconds == 15);
+    assert_ok(
+        read_cost("gmacs,seconds,x,images,passes\n0.5,1,,256,1\n0.25,1,,512,2\n", &found, &cost));
+    assert_true(cost.gmacs == 0.75 && cost.images == 768 && cost.passes == 3);
+    assert_int_equal(read_cost("seconds,gmacs\n1,\n", &found, &cost), PADA_EDATA);
+    assert_non_null(strstr(pada_message(), "metrics.csv:2: gmacs: ''"));
     assert_int_equal(read_cost("seconds,steps\n1,x\n", &found, &cost), PADA_EDATA);
     assert_non_null(strstr(pada_message(), "metrics.csv:2: steps: 'x'"));
     assert_int_equal(read_cost("", &found, &cost), PADA_EDATA);
