@@ -103,15 +103,32 @@ static void add_seed(const pada__report_run *run, pada_text *out)
     add_string(out, run->info.seed);
 }
 
-static void add_time(const pada__report_run *run, pada_text *out)
+/* The sum of a column, divided. */
+static void add_sum(pada_text *out, const pada__report_run *run, const char *name, double divisor,
+                    int decimals, const char *unit)
 {
-    const int column = pada_history_column(&run->history, "seconds");
-    double seconds = column < 0 || run->history.n_rows == 0 ? NAN : 0;
+    const int column = pada_history_column(&run->history, name);
+    double sum = column < 0 || run->history.n_rows == 0 ? NAN : 0;
 
     for (int row = 0; row < run->history.n_rows; row++)
-        seconds += pada_history_value(&run->history, row, column);
-    pada_html_number(out, seconds, 1);
-    if (isfinite(seconds)) pada_text_add(out, " s");
+        sum += pada_history_value(&run->history, row, column);
+    pada_html_number(out, sum / divisor, decimals);
+    if (isfinite(sum)) pada_text_add(out, "%s", unit);
+}
+
+static void add_passes(const pada__report_run *run, pada_text *out)
+{
+    add_sum(out, run, "passes", 1, 0, "");
+}
+
+static void add_macs(const pada__report_run *run, pada_text *out)
+{
+    add_sum(out, run, "gmacs", 1000, 2, " &#183; 10<sup>12</sup>");
+}
+
+static void add_time(const pada__report_run *run, pada_text *out)
+{
+    add_sum(out, run, "seconds", 1, 1, " s");
 }
 
 static void add_loss(const pada__report_run *run, pada_text *out)
@@ -177,6 +194,8 @@ static const struct {
     {"batch size", add_batch},
     {"learning rate", add_lr},
     {"seed", add_seed},
+    {"training passes", add_passes},
+    {"multiply-adds forward", add_macs},
     {"training time", add_time},
     {"loss, last epoch", add_loss},
     {"top-1, last epoch", add_top1},

@@ -28,9 +28,9 @@ write_run() { # write_run FOLDER COLUMN: of the list of networks
     printf '{"pada": "0.1.0", "commit": "0123abcd", "backend": "avx2, 2 threads", "data": "builtin", "started": "then"}\n' \
         >"$1/env.json"
     {
-        echo 'epoch,steps,lr,loss,top1,path_entropy,p_none,p_conv,data_effective,data_coverage,gv_candidates,gv_all,val_loss,val_top1,seconds,weights_hash,warnings'
+        echo 'epoch,steps,lr,loss,top1,path_entropy,p_none,p_conv,data_effective,data_coverage,gv_candidates,gv_all,val_loss,val_top1,passes,gmacs,seconds,weights_hash,warnings'
         for epoch in 0 1 2 3; do
-            echo "$epoch,$epoch,0.0$((5 - epoch)),2.$((9 - epoch)),1$epoch,1,0.$((4 - epoch)),0.$((6 + epoch)),1,0.$((9 - epoch)),1e-$epoch,2e-$epoch,2.$((8 - epoch)),2$epoch,1.5,00000000deadbeef,"
+            echo "$epoch,$epoch,0.0$((5 - epoch)),2.$((9 - epoch)),1$epoch,1,0.$((4 - epoch)),0.$((6 + epoch)),1,0.$((9 - epoch)),1e-$epoch,2e-$epoch,2.$((8 - epoch)),2$epoch,1$epoch,500,1.5,00000000deadbeef,"
         done
     } >"$1/metrics.csv"
 }

@@ -28,6 +28,8 @@ expect_no_err
 expect_out "$page: $(wc -c <"$page") bytes"
 has '<th scope="row">method</th><td>spos</td>'
 has '<th scope="row">epochs</th><td>4 of 4</td>'
+has '<th scope="row">training passes</th><td>46</td>'
+has '<th scope="row">multiply-adds forward</th><td>2.00 &#183; 10<sup>12</sup></td>'
 has '<th scope="row">training time</th><td>6.0 s</td>'
 has '<th scope="row">loss, last epoch</th><td>2.6000</td>'
 has '<td><code>00000000deadbeef</code></td>'
@@ -85,7 +87,7 @@ expect_no_err
 has '<h2>What is missing</h2>'
 has "<li>$work/killed/config.yaml:"
 has "<li>$work/killed/env.json: No such file or directory</li>"
-has "<li>$work/killed/metrics.csv:5: 4 columns instead of 17; rows from there on are left out</li>"
+has "<li>$work/killed/metrics.csv:5: 4 columns instead of 19; rows from there on are left out</li>"
 has "<li>$work/killed/ranking.csv: not there; \`pada rank\` makes it</li>"
 has "<li>$work/empty/metrics.csv: No such file or directory</li>"
 has "\"name\":\"$work/killed: training\",\"color\":0,\"dash\":0,\"points\":[[1,2.9],[2,2.8],[3,null]]"
