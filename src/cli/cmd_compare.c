@@ -99,7 +99,7 @@ static pada_status read_contestant(const compare *c, contestant *who, pada_truth
     return pada_truth_open_column(table, &c->space, who->file.data, "score");
 }
 
-/* The truth, by default of the data set of the first run folder that names one; the benchmark's own is CIFAR-10. */
+/* The truth, by default of the data set of the first run folder that names one. */
 static pada_status open_truth(compare *c, const pada_options *options)
 {
     pada_run_info info = {0};
@@ -112,8 +112,7 @@ static pada_status open_truth(compare *c, const pada_options *options)
         st = pada_run_info_read(&info, pada_options_word(options, i), &notes);
     }
     if (st == PADA_OK)
-        st = pada_truth_from_args(&c->truth, &c->truth_args, &c->space,
-                                  info.data_name ? info.data_name : "CIFAR-10");
+        st = pada_truth_from_args(&c->truth, &c->truth_args, &c->space, info.data_name);
     pada_text_deinit(&notes);
     pada_run_info_deinit(&info);
     return st;

@@ -401,9 +401,8 @@ static pada_status make_scores(rank *r, const pada_options *options)
 
 static pada_status read_predictions(rank *r)
 {
-    /* There is no data set to ask; the benchmark's own is CIFAR-10. */
     PADA_TRY(pada_space_from_args(&r->space, &r->run_args.space));
-    PADA_TRY(open_truth(r, "CIFAR-10"));
+    PADA_TRY(open_truth(r, NULL));
     r->score_file = r->predictions;
     return PADA_OK;
 }

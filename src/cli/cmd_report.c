@@ -71,8 +71,7 @@ static pada_status take_words(report *r, const pada_options *options)
     return PADA_OK;
 }
 
-/* The space of the first run, and its truth. A folder that does not say is one of NAS-Bench-201 and
- * CIFAR-10. */
+/* The space of the first run, and its truth. A folder that does not say is one of NAS-Bench-201. */
 static pada_status open_truth(report *r)
 {
     const pada_space_ops *ops;
@@ -84,8 +83,7 @@ static pada_status open_truth(report *r)
     PADA_TRY(pada_space_find(&ops, r->info.space ? r->info.space : "nb201"));
     PADA_TRY(pada_space_init(&r->space, ops, &(pada_space_config){0}));
     if (!r->truth_args.file) return PADA_OK;
-    return pada_truth_from_args(&r->truth, &r->truth_args, &r->space,
-                                r->info.data_name ? r->info.data_name : "CIFAR-10");
+    return pada_truth_from_args(&r->truth, &r->truth_args, &r->space, r->info.data_name);
 }
 
 static pada_status write_page(const report *r, const char *path)

@@ -32,7 +32,7 @@ static int default_column(const pada_truth *table, const char *data_name)
     char wanted[PADA_TRUTH_NAME];
 
     if (n == 1) return 0;
-    pada_truth_column_of(data_name, wanted);
+    pada_truth_column_of(data_name ? data_name : "CIFAR-10", wanted);
     for (int i = 0; i < n; i++)
         if (strcmp(pada_truth_column_name(table, i), wanted) == 0) return i;
     return -1;
