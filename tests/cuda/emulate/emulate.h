@@ -66,10 +66,10 @@ void __syncthreads(void);
 void emulate_barrier(int id, int threads, bool waits);
 /* The dynamic shared memory of the running block, full of NaN when it starts. */
 char *emulate_shared(void);
-/* Puts `words` words of this lane down; returns those of all 32 lanes, [lane][EMULATE_WORDS], when the
- * last lane of the warp has come. */
 /* The address of a row of ldmatrix: a multiple of 16, inside what the launch asked for. */
 void emulate_check_row(uint32_t address);
+/* Puts `words` words of this lane down; returns those of all 32 lanes, [lane][EMULATE_WORDS], when the
+ * last lane of the warp has come. */
 enum { EMULATE_WORDS = 8 };
 const uint32_t *emulate_meet(const uint32_t *mine, int words);
 void emulate_run(dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &thread);
