@@ -85,6 +85,24 @@ static void permutations_have_every_image_once(void **state)
     assert_true(same < 20);
 }
 
+static void permutations_are_equally_likely(void **state)
+{
+    enum { EPOCHS = 6000, GUARD = 77 };
+    int counts[27] = {0};
+
+    (void)state;
+    for (int epoch = 0; epoch < EPOCHS; epoch++) {
+        int32_t order[4] = {0, 0, 0, GUARD};
+        pada_data_permute(1, epoch, order, 3);
+        assert_int_equal(order[3], GUARD);
+        counts[order[0] * 9 + order[1] * 3 + order[2]]++;
+    }
+    for (int i = 0; i < 27; i++) {
+        const bool permutation = i / 9 != i / 3 % 3 && i / 3 % 3 != i % 3 && i % 3 != i / 9;
+        CHECK_CLOSE(counts[i], permutation ? 1000 : 0, permutation ? 145 : 0); /* 5 deviations */
+    }
+}
+
 static void draws_with_replacement_depend_on_seed_and_epoch(void **state)
 {
     double weights[N];
@@ -212,6 +230,7 @@ int main(void)
         cmocka_unit_test(alias_follows_the_weights),
         cmocka_unit_test(bad_weights_are_refused),
         cmocka_unit_test(permutations_have_every_image_once),
+        cmocka_unit_test(permutations_are_equally_likely),
         cmocka_unit_test(draws_with_replacement_depend_on_seed_and_epoch),
         cmocka_unit_test(distributions_are_measured),
         cmocka_unit_test(paths_follow_their_distribution),

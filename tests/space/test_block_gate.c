@@ -148,8 +148,18 @@ static void test_formula(void **state)
     pada_block_gate_destroy(gate);
 }
 
+/* Sizes of the gate of CLOSE; the first values are those of PyTorch's linear layers, and embeddings with
+ * variance 1. */
 static void test_parameters(void **state)
 {
+    static const struct {
+        int tensor, rows, columns, fan_in;
+    } want[] = {
+        {2, 96, 48, 48},     {3, 96, 1, 48},     {4, 128, 96, 96},       {5, 128, 48, 48},
+        {6, 128, 1, 48},     {7, 128, 128, 128}, {16, 128, 128, 128},    {17, 128, 48, 48},
+        {19, 200, 256, 256}, {20, 200, 1, 256},  {21, 200, 200, 200},    {22, 200, 1, 200},
+        {23, 200, 200, 200}, {24, 200, 1, 200},  {25, BLOCKS, 200, 200}, {26, BLOCKS, 1, 200},
+    };
     pada_params *params;
     pada_block_gate *gate;
 
@@ -163,6 +173,14 @@ static void test_parameters(void **state)
     for (int i = 0; i < PADA_GATE_TENSORS; i++)
         assert_int_equal(pada_params_get(params, i)->count, pada_block_gate_count(gate, i));
     assert_string_equal(pada_params_get(params, 25)->name, "gate.mlp.3.weight");
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        const pada_param *p = pada_params_get(params, want[i].tensor);
+        assert_int_equal(p->dims[0], want[i].rows);
+        assert_int_equal(p->dims[1], want[i].columns);
+        CHECK_CLOSE(p->bound, 1 / sqrt(want[i].fan_in), 1e-15);
+    }
+    for (int i = 0; i < 2; i++)
+        CHECK_CLOSE(pada_params_get(params, i)->bound, sqrt(3), 1e-15);
     pada_block_gate_destroy(gate);
     pada_params_destroy(params);
 }

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "check.h"
 #include "strategy/data_importance.h"
 #include "strategy/path_importance.h"
+#include "strategy/small_run.h"
 
 enum { SITES = 90, EPOCHS = 10 };
 
@@ -141,6 +141,38 @@ static void switches_of_pa(void **state)
     check_p(&pi, 0, (const double[]){0.1, 0.1, 0.1 + 0.5 * 15 / 90, 0.1 + 0.5 * 75 / 90, 0.1});
     check_p(&pi, 1, (const double[]){0.1, 0.1, 0.1 + 0.5 * 15 / 75, 0.1 + 0.5 * 60 / 75, 0.1});
     check_p(&pi, 3, (const double[]){0.2, 0.2, 0.2, 0.2, 0.2});
+}
+
+/* With --path-update step the norms of a step count at once: as if the epoch had ended there. */
+static void distributions_can_change_with_every_step(void **state)
+{
+    const pada_path_settings per_epoch = {.schedule = 2, .tau_max = 0.5};
+    small_run now, later;
+    pada_distributions told;
+    pada_log log;
+    int n;
+
+    (void)state;
+    small_run_open(&now, "pa", "--path-update step --path-schedule const --path-tau-max 0.5");
+    small_run_open(&later, "pa", "--path-schedule const --path-tau-max 0.5");
+    for (int step = 0; step < 6; step++) {
+        pada_path_importance want = {0};
+        CHECK_OK(pada_path_importance_init(&want, &now.env, &per_epoch));
+        small_run_step(&now, 0, step, &n);
+        pada_engine_log_read(now.engine, &log);
+        pada_path_importance_end_epoch(&want, &log, &(pada_epoch){0});
+        now.ops->distributions(now.self, &(pada_epoch){0}, &told);
+        check_p(&want, 0, told.paths->p[0]);
+
+        small_run_step(&later, 0, step, &n);
+        later.ops->distributions(later.self, &(pada_epoch){0}, &told);
+        for (int c = 0; c < SMALL_CHOICES; c++)
+            CHECK_CLOSE(told.paths->p[0][c], 0.2, 1e-15);
+    }
+    now.ops->distributions(now.self, &(pada_epoch){0}, &told);
+    assert_true(told.paths->p[0][3] > 0.3 && told.paths->p[0][1] == told.paths->p[0][4]);
+    small_run_close(&now);
+    small_run_close(&later);
 }
 
 /* A floor of (1 - tau) / n for every choice, whatever the norms are. */
@@ -334,6 +366,7 @@ int main(void)
         cmocka_unit_test(norms_become_probabilities),
         cmocka_unit_test(one_step_is_half_of_its_norm),
         cmocka_unit_test(switches_of_pa),
+        cmocka_unit_test(distributions_can_change_with_every_step),
         cmocka_unit_test(probabilities_keep_their_floor),
         cmocka_unit_test(paths_can_be_reweighted),
         cmocka_unit_test(coverage_falls_as_published),
