@@ -199,6 +199,8 @@ static const variant variants[] = {
     {"pada", "pada", &official, NULL, 0, 0},
     {"opposite", "pada", &opposite, NULL, 0, 0},
     {"pa", "pa", &opposite.path, NULL, 0, 0},
+    {"pa-steps", "pa", NULL, "--path-update step", 0, 0},
+    {"pa-memory", "pa", NULL, "--path-reset never", 0, 0},
     {"da", "da", &opposite.data, NULL, 0, 0},
     {"uniform_replacement", "uniform_replacement", NULL, "", 0, 0},
     {"conv_anneal", "conv_anneal", NULL, "", 0, 0},
@@ -266,6 +268,42 @@ static void runs_repeat(void **state)
         /* A finished run has nothing left to do. */
         CHECK_OK(run_variant(scratch_path(a), v, 0));
         assert_true(hash_run(scratch_path(a)) == hash_run(scratch_path(b)));
+    }
+}
+
+/* Of the rows of metrics.csv, the smallest share of the images that was seen. */
+static double least_coverage(const char *metrics)
+{
+    const char *header = strstr(metrics, ",data_coverage,");
+    double least = 2;
+    int column = 1;
+
+    assert_non_null(header);
+    for (const char *c = metrics; c < header; c++)
+        column += *c == ',';
+    for (const char *row = strchr(metrics, '\n') + 1; *row; row = strchr(row, '\n') + 1) {
+        const char *field = row;
+        for (int i = 0; i < column; i++)
+            field = strchr(field, ',') + 1;
+        least = fmin(least, strtod(field, NULL));
+    }
+    return least;
+}
+
+/* Unless a method draws them, every image is in every epoch. */
+static void epochs_have_all_images(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        const variant *v = &variants[i];
+        char metrics[8192];
+        const bool draws = strcmp(v->method, "pada") == 0 || strcmp(v->method, "da") == 0 ||
+                           strcmp(v->method, "uniform_replacement") == 0;
+        CHECK_OK(run_variant(scratch_path(v->name), v, 0));
+        read_metrics(scratch_path(v->name), metrics, sizeof metrics);
+        const double coverage = least_coverage(metrics);
+        if (draws ? coverage > 0.9 || coverage < 0.2 : coverage != 1)
+            fail_msg("%s: %g of the images", v->name, coverage);
     }
 }
 
@@ -643,6 +681,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_repeat),
+        cmocka_unit_test(epochs_have_all_images),
         cmocka_unit_test(stopped_runs_end_the_same),
         cmocka_unit_test(uniform_importance_is_spos),
         cmocka_unit_test(alignment_without_weight_is_none),
