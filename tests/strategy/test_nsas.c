@@ -136,6 +136,30 @@ static void ties_keep_the_member(void **state)
     check_members((const char *const[]){"[0,0,0,0,0,0]", "[1,1,1,1,1,1]"}, 2);
 }
 
+/* Of candidates that are equally novel, and of members that are equally close, the first. */
+static void the_first_of_equals_counts(void **state)
+{
+    const pada_path current = path_of("[0,0,0,1,1,1]");
+    pada_path first;
+    pada_rng rng;
+
+    (void)state;
+    open_archive(2, 10, 1, 10);
+    pada_rng_init(&rng, 1, "novelty", 7);
+    pada_path_random(&space, &rng, &first);
+    pada_novelty_archive_update(&archive, &current, 7); /* to nothing all are equally far */
+    assert_true(pada_path_equal(&space, &archive.members[0], &first));
+    archive.members[0] = path_of("[0,0,0,0,0,0]");
+    archive.members[1] = path_of("[0,1,1,1,1,0]"); /* neither is closer to the current path */
+    archive.n_members = 2;
+    archive.recent[0] = path_of("[4,4,4,4,4,4]");
+    archive.n_recent = 1;
+    CHECK_CLOSE(pada_path_distance(&space, &current, &archive.members[0]),
+                pada_path_distance(&space, &current, &archive.members[1]), 0);
+    pada_novelty_archive_update(&archive, &current, 8);
+    check_members((const char *const[]){"[4,4,4,4,4,4]", "[0,1,1,1,1,0]"}, 2);
+}
+
 static void the_oldest_path_is_forgotten(void **state)
 {
     static const char *const lists[] = {"[0,0,0,0,0,0]", "[1,1,1,1,1,1]", "[2,2,2,2,2,2]",
@@ -229,6 +253,7 @@ int main(void)
         unit(an_archive_grows_by_novelty),
         unit(the_closest_member_makes_room),
         unit(ties_keep_the_member),
+        unit(the_first_of_equals_counts),
         unit(the_oldest_path_is_forgotten),
         unit(losses_are_weighted),
         unit(steps_train_the_archive),
