@@ -397,6 +397,14 @@ static void phases_are_those_of_the_sheet(void **state)
         assert_int_equal(phase.parent, level == 0 || level == 3 ? PADA_FRESH : (i - 1) / 2);
     }
     ops->deinit(self);
+    /* A schedule that the levels would leave is made longer. */
+    memset(self, 0, ops->state_bytes);
+    CHECK_OK(method_settings(ops, "--warmup-epochs 100", settings, sizeof settings));
+    CHECK_OK(ops->init(self, &r.env, settings));
+    ops->phases->get(self, 6, &phase);
+    assert_int_equal(phase.lr_first, 200);
+    assert_int_equal(phase.lr_epochs, 300);
+    ops->deinit(self);
     memset(self, 0, ops->state_bytes);
     CHECK_OK(method_settings(ops, "--splits 7", settings, sizeof settings));
     assert_int_equal(ops->init(self, &r.env, settings), PADA_EINVAL);
@@ -421,6 +429,10 @@ static void wrong_splits_are_refused(void **state)
     CHECK_OK(write_state(&r, 3, &good));
     CHECK_OK(r.ops->phases->subspace(r.self, 1, &part));
     assert_int_equal(part.allowed[4], 5);
+    bad = good, bad.slots[0] = 0; /* another, but a good one */
+    CHECK_OK(write_state(&r, 3, &bad));
+    bad.slots[0] = 5;
+    CHECK_OK(write_state(&r, 3, &bad));
     bad = good, bad.slots[0] = 6;
     assert_int_equal(write_state(&r, 3, &bad), PADA_EDATA);
     bad = good, bad.slots[0] = -2;

@@ -297,6 +297,8 @@ static void images_keep_their_floor_and_memory(void **state)
         of_image[i] = i;
     /* Forgetful: image 0 has norm zero, and what was not drawn has importance zero too. */
     start_images(&di, 4, 10, &(pada_data_settings){.tau_max = 1, .replacement = true});
+    for (int i = 0; i < 4; i++)
+        CHECK_CLOSE(di.p[i], 0.25, 0);
     run_images(&di, 0); /* a permutation; tau 0 */
     for (int i = 0; i < 4; i++)
         CHECK_CLOSE(di.p[i], 0.25, 1e-15);
@@ -308,6 +310,11 @@ static void images_keep_their_floor_and_memory(void **state)
     CHECK_CLOSE(di.p[2], 0.5 * 0.25 + 0.125, 1e-15);
     CHECK_CLOSE(di.p[0], 0.125, 1e-15);
     CHECK_CLOSE(di.p[1], 0.125, 1e-15);
+    /* No norms at all: uniform. */
+    const pada_log nothing = {.n_images = 4, .norms = (const double[4]){0}};
+    pada_data_importance_end_epoch(&di, &nothing, &(pada_epoch){.index = 5}, two);
+    for (int i = 0; i < 4; i++)
+        CHECK_CLOSE(di.p[i], 0.25, 0);
     pada_data_importance_deinit(&di);
     /* With memory image 1 keeps its norm of 1 from the first epoch; 3 has (((3) + 1) / 2 + .5) / 2. */
     start_images(&di, 4, 10, &(pada_data_settings){.tau_max = 1, .replacement = true, .memory = 1});

@@ -115,7 +115,7 @@ static void the_closest_member_makes_room(void **state)
     check_members((const char *const[]){"[0,0,0,0,0,0]", "[1,1,1,1,2,2]", "[2,2,2,2,2,2]"}, 3);
     /* Of the two that are remembered, only the more novel counts; the other members stay. */
     archive.recent[0] = path_of("[3,3,3,3,3,3]");
-    archive.recent[1] = path_of("[4,3,3,3,0,0]");
+    archive.recent[1] = path_of("[4,3,3,3,3,0]"); /* more novel than the member, too */
     const pada_path last = path_of("[2,2,2,2,2,0]");
     pada_novelty_archive_update(&archive, &last, 2);
     check_members((const char *const[]){"[0,0,0,0,0,0]", "[1,1,1,1,2,2]", "[3,3,3,3,3,3]"}, 3);

@@ -386,6 +386,9 @@ static void epochs_follow_the_phases(void **state)
     assert_int_equal(table.n_phases, 1);
     assert_int_equal(table.n_epochs, 99);
     assert_true(table.n_steps == 99 * 4);
+    const pada_strategy_env whole = {.n_images = 48, .batch_size = 12, .n_epochs = 99};
+    CHECK_OK(pada_timetable_init(&table, &one, NULL, &whole));
+    assert_true(table.n_steps == 99 * 4);
     const pada_phase endless[] = {
         {.parent = -1, .n_epochs = 1 << 30}, {.n_epochs = 1 << 30}, {.n_epochs = 1 << 30}};
     fake_phases = endless;
