@@ -367,6 +367,33 @@ static void paths_stay_inside_and_live(void **state)
     small_run_close(&r);
 }
 
+/* Probes force choices upon a path; that path itself lives. */
+static void probed_paths_live(void **state)
+{
+    small_run r;
+
+    (void)state;
+    small_run_open_on(&r, "null", "gm", "--splits 1");
+    begin(&r, &probing);
+    for (int number = 0; number < 200; number++) {
+        pada_log log;
+        small_run_begin_log(&r);
+        CHECK_OK(r.ops->phases->probe(r.self, r.engine, &r.draws, &probing, number));
+        pada_engine_log_read(r.engine, &log);
+        assert_int_equal(log.n_passes, SMALL_SLOTS * SMALL_CHOICES);
+        /* Slot by slot, choice by choice: slot 0 is as it was drawn where slot 1 is forced. */
+        pada_path drawn = log.paths[0];
+        drawn.choice[0] = log.paths[SMALL_CHOICES].choice[0];
+        assert_false(r.space.ops->dead(&r.space, &drawn));
+        for (int i = 0; i < log.n_passes; i++) {
+            pada_path want = drawn;
+            want.choice[i / SMALL_CHOICES] = (uint8_t)(i % SMALL_CHOICES);
+            assert_true(pada_path_equal(&r.space, &log.paths[i], &want));
+        }
+    }
+    small_run_close(&r);
+}
+
 /* ---- settings ---- */
 
 /* The sheet: 25 epochs for each level, then eight times 125. */
@@ -480,6 +507,7 @@ int main(void)
         cmocka_unit_test(products_are_slopes),
         cmocka_unit_test(the_largest_cut_is_split),
         cmocka_unit_test(paths_stay_inside_and_live),
+        cmocka_unit_test(probed_paths_live),
         cmocka_unit_test(phases_are_those_of_the_sheet),
         cmocka_unit_test(wrong_splits_are_refused),
         cmocka_unit_test(out_of_memory),

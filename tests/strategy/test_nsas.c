@@ -1,6 +1,7 @@
 /* test_nsas.c - NSAS: the archive by hand-made cases, and the weights of the gradients. */
 #include <string.h>
 
+#include "base/scratch.h"
 #include "strategy/novelty_archive.h"
 #include "strategy/small_run.h"
 
@@ -211,6 +212,50 @@ static void check_step(const char *flags, double current_weight, double archived
     small_run_close(&r);
 }
 
+/* Reads the open archive from a checkpoint with these counts and paths. */
+static pada_status read_archive(const int32_t counts[3], const pada_path *paths, int n)
+{
+    const char *file = scratch_path("nsas.safetensors");
+    const int64_t bytes = (int64_t)sizeof *paths;
+    pada_state *state;
+
+    CHECK_OK(pada_state_create(&state));
+    pada_state_array(state, "archive/counts", PADA_STATE_I32, (int32_t *)counts, 3);
+    pada_state_array(state, "archive/members", PADA_STATE_U8, (pada_path *)paths, n * bytes);
+    pada_state_array(state, "archive/recent", PADA_STATE_U8, (pada_path *)paths, n * bytes);
+    CHECK_OK(pada_state_write(state, file));
+    pada_state_destroy(state);
+    CHECK_OK(pada_state_open(&state, file));
+    pada_novelty_archive_visit(&archive, state);
+    const pada_status st = pada_state_finish(state);
+    pada_state_destroy(state);
+    return st;
+}
+
+static void damaged_archives_are_refused(void **state)
+{
+    static const struct {
+        int32_t counts[3];
+        pada_status want;
+    } cases[] = {
+        {{0, 0, 0}, PADA_OK},     {{2, 2, 1}, PADA_OK},     {{3, 0, 0}, PADA_EDATA},
+        {{-1, 0, 0}, PADA_EDATA}, {{0, 3, 0}, PADA_EDATA},  {{0, -1, 0}, PADA_EDATA},
+        {{0, 0, 2}, PADA_EDATA},  {{0, 0, -1}, PADA_EDATA},
+    };
+    pada_path paths[2] = {path_of("[0,1,2,3,4,0]"), path_of("[4,4,4,4,4,4]")};
+
+    (void)state;
+    open_archive(2, 10, 2, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(read_archive(cases[i].counts, paths, 2), cases[i].want);
+    CHECK_OK(read_archive((const int32_t[]){2, 1, 1}, paths, 2));
+    check_members((const char *const[]){"[0,1,2,3,4,0]", "[4,4,4,4,4,4]"}, 2);
+    assert_int_equal(archive.n_recent, 1);
+    paths[1].choice[5] = 5; /* there are five */
+    assert_int_equal(read_archive((const int32_t[]){1, 1, 0}, paths, 2), PADA_EDATA);
+    assert_non_null(strstr(pada_message(), "paths that space nb201 does not have"));
+}
+
 static void losses_are_weighted(void **state)
 {
     (void)state;
@@ -255,6 +300,7 @@ int main(void)
         unit(ties_keep_the_member),
         unit(the_first_of_equals_counts),
         unit(the_oldest_path_is_forgotten),
+        unit(damaged_archives_are_refused),
         unit(losses_are_weighted),
         unit(steps_train_the_archive),
     };
