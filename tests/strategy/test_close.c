@@ -179,6 +179,28 @@ static void blocks_open_one_by_one(void **state)
     close_method(&r);
 }
 
+/* Closing blocks at the start of a run touches their logits alone. */
+static void blocks_are_closed_at_first(void **state)
+{
+    close_test r;
+
+    (void)state;
+    CHECK_OK(open_method(&r, BLOCKS, ""));
+    double *before = read_weights(&r);
+    step(&r, 0, 0); /* without moving */
+    double *after = read_weights(&r);
+    const pada_param *bias = pada_params_get(r.env.params, gate_param(&r, PADA_GATE_OUT_BIAS));
+    for (int64_t k = 0; k < pada_params_elements(r.env.params); k++) {
+        const bool closed = k > bias->offset && k < bias->offset + BLOCKS;
+        if (closed ? after[k] > -9000 : after[k] != before[k])
+            fail_msg("parameter %d: %g, was %g", (int)k, after[k], before[k]);
+    }
+    assert_true(before[bias->offset] != 0);
+    free(before);
+    free(after);
+    close_method(&r);
+}
+
 /* A new block is its own start plus the block before; so is its logit. */
 static void a_new_block_starts_from_the_one_before(void **state)
 {
@@ -375,6 +397,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(isomorphic_paths_are_one),
         cmocka_unit_test(blocks_open_one_by_one),
+        cmocka_unit_test(blocks_are_closed_at_first),
         cmocka_unit_test(a_new_block_starts_from_the_one_before),
         cmocka_unit_test(the_optimiser_restarts),
         cmocka_unit_test(the_gate_descends),
