@@ -48,11 +48,8 @@ static void images_come_back(void **state)
 
     (void)state;
     small_run_open_on(&r, "null", "spos", "");
-    free(r.self);
-    CHECK_OK(pada_strategy_find(&r.ops, "uniform_replacement"));
     r.env.n_images = IMAGES;
-    r.self = calloc(1, r.ops->state_bytes);
-    CHECK_OK(r.ops->init(r.self, &r.env, NULL));
+    small_run_use(&r, "uniform_replacement", NULL);
     for (int epoch = 0; epoch <= EPOCHS; epoch++) {
         static bool seen[IMAGES];
         int n_seen = 0;

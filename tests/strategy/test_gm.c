@@ -433,6 +433,10 @@ static void phases_are_those_of_the_sheet(void **state)
     assert_int_equal(phase.lr_epochs, 300);
     ops->deinit(self);
     memset(self, 0, ops->state_bytes);
+    CHECK_OK(method_settings(ops, "--splits 6", settings, sizeof settings));
+    CHECK_OK(ops->init(self, &r.env, settings)); /* as many as there are slots */
+    ops->deinit(self);
+    memset(self, 0, ops->state_bytes);
     CHECK_OK(method_settings(ops, "--splits 7", settings, sizeof settings));
     assert_int_equal(ops->init(self, &r.env, settings), PADA_EINVAL);
     assert_string_equal(pada_message(), "--splits 7: space nb201 has only 6 slots to split");
