@@ -70,6 +70,7 @@ static inline const char *scratch_path(const char *name)
     static int next;
     char *path = paths[next++ % 4];
 
+    assert_true(*scratch_dir); /* without scratch_setup it would be the root of the machine */
     assert_true(snprintf(path, sizeof paths[0], "%s/%s", scratch_dir, name) < (int)sizeof paths[0]);
     return path;
 }

@@ -20,10 +20,9 @@ static int open_space(void **state)
 {
     const pada_space_ops *ops;
 
-    (void)state;
     CHECK_OK(pada_space_find(&ops, "nb201"));
     CHECK_OK(pada_space_init(&space, ops, &(pada_space_config){0}));
-    return 0;
+    return scratch_setup(state);
 }
 
 static int close_archive(void **state)
@@ -304,5 +303,5 @@ int main(void)
         unit(losses_are_weighted),
         unit(steps_train_the_archive),
     };
-    return cmocka_run_group_tests(tests, open_space, NULL);
+    return cmocka_run_group_tests(tests, open_space, scratch_teardown);
 }
