@@ -20,8 +20,8 @@ typedef struct pada_truth_column_view {
 } pada_truth_column_view;
 
 /* Opens --truth. Without --truth-column it is the only column, or that of the data set: its name in
- * lower case without punctuation. data_name NULL, where nobody says which it is: CIFAR-10, that of the benchmark. Neither
- * column is PADA_EINVAL and lists those there are. On failure the table is NULL. */
+ * lower case without punctuation. data_name NULL, where nobody says which it is: CIFAR-10, that of the
+ * benchmark. Neither column is PADA_EINVAL and lists those there are. On failure the table is NULL. */
 pada_status pada_truth_from_args(pada_truth_column_view *out, const pada_truth_args *args,
                                  const pada_space *space, const char *data_name);
 

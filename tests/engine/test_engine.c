@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "engine/engine.h"
+#include "engine/uses.h"
 #include "space/nb201_cells.h"
 
 enum { CLASSES = 10, SIZE = 8, MAX_BATCH = 9, PIXELS = 3 * SIZE * SIZE };
@@ -236,14 +237,6 @@ typedef struct model {
     double *w, *v;
     bool *sampled; /* per parameter */
 } model;
-
-static bool uses(const pada_engine *e, const pada_param *p, const pada_path *path)
-{
-    const pada_space *space = pada_engine_space(e);
-
-    return p->site == PADA_SHARED ||
-           path->choice[space->ops->site_slot(space, p->site)] == p->choice;
-}
 
 static void model_step(model *m, const pada_engine *e, const double *g, const pada_path *paths,
                        int n_paths, const pada_sgd *sgd, pada_step_stats *stats)

@@ -50,14 +50,15 @@ static void the_hash_sees_every_parameter(void **state)
     free(values);
 }
 
-/* What a file has that is not as it should be. */
+/* What a file has that is not as it should be: its type, the parameter whose first dimension is one too
+ * large, the one that is not there, a last number that is none, a tensor of no parameter. */
 typedef struct flaw {
     pada_state_type type;
-    int nan;     /* 1: the last number is none */
-    int changed; /* the parameter whose first dimension is one larger; -1: none */
-    int missing; /* the parameter that is not there; -1: none */
-    int stray;   /* 1: there is a tensor of no parameter */
+    int changed, missing; /* or NONE */
+    bool nan, stray;
 } flaw;
+
+enum { NONE = -1 };
 
 /* Number k of parameter i. */
 static double value_of(int i, int64_t k)
@@ -112,7 +113,7 @@ static void check_loaded(double tolerance)
 
 static void both_types_are_read(void **state)
 {
-    const flaw none = {.type = PADA_STATE_F64, .changed = -1, .missing = -1};
+    const flaw none = {.type = PADA_STATE_F64, .changed = NONE, .missing = NONE};
     flaw single = none;
 
     (void)state;
@@ -130,13 +131,16 @@ static void wrong_files_change_nothing(void **state)
         flaw flaw;
         const char *message;
     } cases[] = {
-        {{PADA_STATE_F32, 0, 0, -1, 0}, "has shape"},
-        {{PADA_STATE_F32, 0, last, -1, 0}, "has shape"},
-        {{PADA_STATE_F32, 0, -1, 0, 0}, "is missing"},
-        {{PADA_STATE_F32, 0, -1, last, 0}, "is missing"},
-        {{PADA_STATE_F32, 0, -1, -1, 1}, "tensor stray.weight is not a parameter of this network"},
-        {{PADA_STATE_I32, 0, -1, -1, 0}, "has type I32, not F32 or F64"},
-        {{PADA_STATE_F32, 1, -1, -1, 0}, "has the value nan at element"},
+        {{.type = PADA_STATE_F32, .changed = 0, .missing = NONE}, "has shape"},
+        {{.type = PADA_STATE_F32, .changed = last, .missing = NONE}, "has shape"},
+        {{.type = PADA_STATE_F32, .changed = NONE, .missing = 0}, "is missing"},
+        {{.type = PADA_STATE_F32, .changed = NONE, .missing = last}, "is missing"},
+        {{.type = PADA_STATE_F32, .changed = NONE, .missing = NONE, .stray = true},
+         "tensor stray.weight is not a parameter of this network"},
+        {{.type = PADA_STATE_I32, .changed = NONE, .missing = NONE},
+         "has type I32, not F32 or F64"},
+        {{.type = PADA_STATE_F32, .changed = NONE, .missing = NONE, .nan = true},
+         "has the value nan at element"},
     };
 
     (void)state;

@@ -16,6 +16,7 @@ typedef struct small_run {
     const pada_strategy_ops *ops;
     void *self;
     pada_sgd sgd; /* of the next steps */
+    int epoch;    /* theirs, too */
     pada_draws draws;
     float images[SMALL_BATCH * 3 * SMALL_SIDE * SMALL_SIDE];
     int32_t labels[SMALL_BATCH];
@@ -27,12 +28,23 @@ static inline void small_run_begin_log(small_run *r)
                                    SMALL_STEPS * 16 * SMALL_BATCH));
 }
 
+/* This method in place of that of the run. For settings with texts, which do not outlive flags. */
+static inline void small_run_use(small_run *r, const char *method, const void *settings)
+{
+    if (r->ops && r->ops->deinit) r->ops->deinit(r->self);
+    free(r->self);
+    CHECK_OK(pada_strategy_find(&r->ops, method));
+    r->self = calloc(1, r->ops->state_bytes);
+    CHECK_OK(r->ops->init(r->self, &r->env, settings));
+}
+
 /* Plain gradient descent, so that a step is the gradient. Backend null only plans: for tests of what
  * is drawn. */
 static inline void small_run_open_on(small_run *r, const char *backend_name, const char *method,
                                      const char *flags)
 {
     static max_align_t settings[64];
+    const pada_strategy_ops *ops;
     const pada_space_ops *space;
     const pada_backend *backend;
     double pixels[SMALL_BATCH * 3 * SMALL_SIDE * SMALL_SIDE];
@@ -62,21 +74,10 @@ static inline void small_run_open_on(small_run *r, const char *backend_name, con
                                  .n_epochs = 10,
                                  .batch_size = SMALL_BATCH,
                                  .seed = 11};
-    CHECK_OK(pada_strategy_find(&r->ops, method));
-    CHECK_OK(method_settings(r->ops, flags, settings, sizeof settings));
-    r->self = calloc(1, r->ops->state_bytes);
-    CHECK_OK(r->ops->init(r->self, &r->env, settings));
+    CHECK_OK(pada_strategy_find(&ops, method));
+    CHECK_OK(method_settings(ops, flags, settings, sizeof settings));
+    small_run_use(r, method, settings);
     small_run_begin_log(r);
-}
-
-/* Another method in place of that of the run: for settings with texts, which do not outlive flags. */
-static inline void small_run_use(small_run *r, const char *method, const void *settings)
-{
-    if (r->ops->deinit) r->ops->deinit(r->self);
-    free(r->self);
-    CHECK_OK(pada_strategy_find(&r->ops, method));
-    r->self = calloc(1, r->ops->state_bytes);
-    CHECK_OK(r->ops->init(r->self, &r->env, settings));
 }
 
 static inline void small_run_open(small_run *r, const char *method, const char *flags)
@@ -96,7 +97,7 @@ static inline void small_run_close(small_run *r)
 static inline const pada_path *small_run_step(small_run *r, int64_t first, int64_t number,
                                               int *n_passes)
 {
-    const pada_epoch epoch = {.first_step = first, .sgd = r->sgd};
+    const pada_epoch epoch = {.index = r->epoch, .first_step = first, .sgd = r->sgd};
     pada_log log;
 
     pada_engine_log_read(r->engine, &log);
@@ -119,6 +120,12 @@ static inline double *small_run_weights(const small_run *r)
     for (int i = 0; i < pada_params_count(r->env.params); i++)
         pada_engine_read_weight(r->engine, i, all + pada_params_get(r->env.params, i)->offset);
     return all;
+}
+
+static inline void small_run_set_weights(small_run *r, const double *all)
+{
+    for (int i = 0; i < pada_params_count(r->env.params); i++)
+        pada_engine_write_weight(r->engine, i, all + pada_params_get(r->env.params, i)->offset);
 }
 
 /* Adds `factor` times the gradient of a path at the weights of now. */

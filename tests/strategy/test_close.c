@@ -142,9 +142,14 @@ static void isomorphic_paths_are_one(void **state)
             with[slot][number % 5]++;
     }
     assert_int_equal(seen, 0);
-    for (int slot = 0; slot < EDGES; slot++)
-        for (int c = 0; c < 5; c++)
+    for (int slot = 0; slot < EDGES; slot++) {
+        double sum = 0;
+        for (int c = 0; c < 5; c++) {
             CHECK_CLOSE(list.sampler.p[slot][c], with[slot][c] / list.n, 1e-9);
+            sum += list.sampler.p[slot][c];
+        }
+        CHECK_CLOSE(sum, 1, 1e-9);
+    }
     free(drawn);
     pada_iso_paths_deinit(&list);
     close_method(&r);

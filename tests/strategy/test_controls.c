@@ -14,20 +14,18 @@ static void convolutions_follow_the_schedule(void **state)
     (void)state;
     small_run_open_on(&r, "null", "conv_anneal", "");
     for (int i = 0; i < 3; i++) {
-        const pada_epoch epoch = {.index = epochs[i], .sgd = r.sgd};
         const double conv = 0.2 + 0.03 * epochs[i], other = (1 - 2 * conv) / 3;
         double share[SMALL_SLOTS][SMALL_CHOICES] = {{0}};
         pada_distributions told;
+        int n;
+        r.epoch = epochs[i];
         for (int step = 0; step < DRAWS; step++) {
-            pada_log log;
-            small_run_begin_log(&r);
-            CHECK_OK(r.ops->step(r.self, r.engine, &r.draws, &epoch, step));
-            pada_engine_log_read(r.engine, &log);
-            assert_int_equal(log.n_passes, 1);
+            const pada_path *path = small_run_step(&r, 0, step, &n);
+            assert_int_equal(n, 1);
             for (int slot = 0; slot < SMALL_SLOTS; slot++)
-                share[slot][log.paths[0].choice[slot]] += 1.0 / DRAWS;
+                share[slot][path->choice[slot]] += 1.0 / DRAWS;
         }
-        r.ops->distributions(r.self, &epoch, &told);
+        r.ops->distributions(r.self, &(pada_epoch){.index = epochs[i]}, &told);
         for (int slot = 0; slot < SMALL_SLOTS; slot++)
             for (int c = 0; c < SMALL_CHOICES; c++) {
                 const double want = c == 2 || c == 3 ? conv : other; /* 1x1 and 3x3 */

@@ -224,17 +224,12 @@ static double loss_of(small_run *r, const pada_path *path)
 /* Moves all weights by `factor` times a vector. */
 static void move_weights(small_run *r, const double *along, double factor)
 {
-    const pada_params *params = r->env.params;
+    double *values = small_run_weights(r);
 
-    for (int i = 0; i < pada_params_count(params); i++) {
-        const pada_param *p = pada_params_get(params, i);
-        double *values = calloc((size_t)p->count, sizeof *values);
-        pada_engine_read_weight(r->engine, i, values);
-        for (int64_t k = 0; k < p->count; k++)
-            values[k] += factor * along[p->offset + k];
-        pada_engine_write_weight(r->engine, i, values);
-        free(values);
-    }
+    for (int64_t k = 0; k < pada_params_elements(r->env.params); k++)
+        values[k] += factor * along[k];
+    small_run_set_weights(r, values);
+    free(values);
 }
 
 /* <g_c, g_d> is the slope of the loss with choice c along g_d: the distances need no gradient of c. */

@@ -22,15 +22,12 @@ static void check_steps(const char *method, const void *settings)
         double *after = small_run_weights(&r);
         assert_int_equal(n, 1);
         /* Back to where it was, for the gradient there. */
-        for (int i = 0; i < pada_params_count(r.env.params); i++)
-            pada_engine_write_weight(r.engine, i,
-                                     before + pada_params_get(r.env.params, i)->offset);
+        small_run_set_weights(&r, before);
         small_run_add_grad(&r, &path, -1, before); /* the learning rate is 1 */
         for (int64_t i = 0; i < count; i++)
             if (!(fabs(after[i] - before[i]) <= 1e-12))
                 fail_msg("%s, step %d: %g, not %g", method, step, after[i], before[i]);
-        for (int i = 0; i < pada_params_count(r.env.params); i++)
-            pada_engine_write_weight(r.engine, i, after + pada_params_get(r.env.params, i)->offset);
+        small_run_set_weights(&r, after);
         free(before);
         free(after);
     }
