@@ -1,9 +1,13 @@
 /* dataset.c - the registry of data sets, and what is the same for all of them. */
 #include "data/dataset.h"
 
+#include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/file.h"
+#include "base/hash.h"
+#include "base/mem.h"
 
 #define PADA_DATASET(file) extern const pada_dataset_ops pada_dataset_##file;
 #include "data/datasets.def"
@@ -65,6 +69,24 @@ static void fill_levels(pada_dataset *ds)
                 ((float)byte / 255.0f - (float)ds->mean[c]) / (float)ds->deviation[c];
 }
 
+void pada_dataset_normalise(pada_dataset *ds, const double *mean, const double *deviation)
+{
+    for (int c = 0; c < PADA_IMAGE_CHANNELS; c++) {
+        PADA_ASSERT(deviation[c] > 0);
+        ds->mean[c] = mean[c];
+        ds->deviation[c] = deviation[c];
+    }
+    fill_levels(ds);
+}
+
+/* Remembers the place, so that it is found from every folder. */
+static pada_status keep_where(pada_dataset *ds, const char *where)
+{
+    char path[PATH_MAX];
+
+    return pada_strdup(&ds->where, realpath(where, path) ? path : where);
+}
+
 static pada_status open_with(pada_dataset **out, const pada_dataset_ops *ops,
                              const pada_dataset_desc *desc)
 {
@@ -74,10 +96,11 @@ static pada_status open_with(pada_dataset **out, const pada_dataset_ops *ops,
     ds->ops = ops;
     ds->pad = ds->shape.h / 8;
     fill_levels(ds);
-    if (desc->image_size == 0 || desc->image_size == ds->shape.h) return PADA_OK;
-    const pada_status st =
-        PADA_FAIL(PADA_EINVAL, "image size %d does not fit the data set %s, which has %d",
-                  desc->image_size, desc->where, ds->shape.h);
+    pada_status st = keep_where(ds, desc->where);
+    if (st == PADA_OK && desc->image_size != 0 && desc->image_size != ds->shape.h)
+        st = PADA_FAIL(PADA_EINVAL, "image size %d does not fit the data set %s, which has %d",
+                       desc->image_size, desc->where, ds->shape.h);
+    if (st == PADA_OK) return PADA_OK;
     pada_dataset_close(ds);
     *out = NULL;
     return st;
@@ -99,7 +122,10 @@ pada_status pada_dataset_open(pada_dataset **out, const pada_dataset_desc *desc)
 
 void pada_dataset_close(pada_dataset *ds)
 {
-    if (ds) ds->ops->close(ds);
+    if (!ds) return;
+    pada_free(ds->where);
+    ds->where = NULL;
+    ds->ops->close(ds);
 }
 
 void pada_dataset_fill(const pada_dataset *ds, pada_split split, int first, int n, float *images,
@@ -136,6 +162,18 @@ void pada_dataset_measure(const pada_dataset *ds, pada_split split, double *mean
         mean[c] = level / 255;
         deviation[c] = variance > 1e-6 ? sqrt(variance) / 255 : 0; /* less is rounding */
     }
+}
+
+uint64_t pada_dataset_hash(const pada_dataset *ds, pada_split split)
+{
+    const size_t bytes = (size_t)pada_shape_count(ds->shape);
+    uint64_t hash = (uint64_t)ds->shape.h; /* images are squares of three channels */
+
+    /* Labels go in as numbers, so that the order of bytes does not matter. */
+    for (int i = 0; i < ds->n_images[split]; i++)
+        hash = pada_hash(ds->ops->image(ds, split, i), bytes,
+                         hash + (uint64_t)ds->ops->label(ds, split, i));
+    return hash;
 }
 
 const char *pada_split_name(pada_split split)

@@ -38,7 +38,7 @@ typedef struct pada_dataset_ops {
     const char *wanted;  /* what a user gives to get it, for messages: "a folder with ..." */
     /* Whether `where`, as the user gave it, is for this data set. */
     bool (*recognises)(const char *where);
-    /* Opens what is described; `splits` is not 0. Fills in the struct but for `ops`, `pad` and
+    /* Opens what is described; `splits` is not 0. Fills in the struct but for `ops`, `where`, `pad` and
      * `levels`. A data set with images of one size leaves image_size alone. On failure *out is
      * NULL. */
     pada_status (*open)(pada_dataset **out, const pada_dataset_desc *desc);
@@ -56,6 +56,7 @@ typedef struct pada_dataset_ops {
 struct pada_dataset {
     const pada_dataset_ops *ops;
     const char *name; /* for people: "CIFAR-10" */
+    char *where; /* what was opened: an absolute path, or a name; NULL: made otherwise. Owned */
     int n_classes;
     pada_shape shape;            /* of an image, a square */
     int n_images[PADA_N_SPLITS]; /* 0 for a split that was not opened */
@@ -74,6 +75,10 @@ struct pada_dataset {
 pada_status pada_dataset_open(pada_dataset **out, const pada_dataset_desc *desc);
 void pada_dataset_close(pada_dataset *ds); /* NULL is fine */
 
+/* From now on images are normalised by these numbers, as those a network was trained on were:
+ * mean [3], deviation [3], positive. For whoever opened it, before anybody shares it. */
+void pada_dataset_normalise(pada_dataset *ds, const double *mean, const double *deviation);
+
 /* Images first .. first + n - 1 of a split, divided by 255 and normalised, not augmented: images
  * [n, 3, h, w], labels [n]. The range must be inside the split (asserted). */
 void pada_dataset_fill(const pada_dataset *ds, pada_split split, int first, int n, float *images,
@@ -83,6 +88,11 @@ void pada_dataset_fill(const pada_dataset *ds, pada_split split, int first, int 
  * by 255: mean [3], deviation [3]. Sums are integers, so the order of the images does not matter. */
 void pada_dataset_measure(const pada_dataset *ds, pada_split split, double *mean,
                           double *deviation);
+
+/* A number for what a split holds: shape, pixels and labels of its images, in their order. The same
+ * images under another path have the same one, on every machine. A split that was not opened has that
+ * of no images. */
+uint64_t pada_dataset_hash(const pada_dataset *ds, pada_split split);
 
 const char *pada_split_name(pada_split split); /* "train", "test" */
 
