@@ -1,12 +1,13 @@
 /* ds_folder.c - any folder of class folders with PNG or JPEG images.
  *
  *   DIR/train/CLASS/IMAGE  and  DIR/test/CLASS/IMAGE (or val, or valid, if there is no test)
- *   DIR/CLASS/IMAGE            of each class, every fifth image is for the test
+ *   DIR/CLASS/IMAGE            of each class, a fifth of the images is for the test
  *
- * Classes and images are in the order of their names, byte by byte. Hidden files, files with other
- * endings and folders in class folders are passed over. All images are decoded at the open, scaled
- * (image_scale.h) and kept as bytes. Mean and deviation are those of the train images, which are
- * therefore read even if only the test images were asked for. */
+ * Classes are in the order of their names, byte by byte. Images are in one fixed order in which
+ * classes take turns (picture_list.h). Hidden files, files with other endings and folders in class
+ * folders are passed over. All images are decoded at the open, scaled (image_scale.h) and kept as
+ * bytes. Mean and deviation are those of the train images, which are therefore read even if only the
+ * test images were asked for. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -18,25 +19,16 @@
 #include "data/ds_path.h"
 #include "data/image_file.h"
 #include "data/image_scale.h"
+#include "data/picture_list.h"
 
 #define DEFAULT_SIZE 32
 #define MAX_SIZE     1024
-#define TEST_SHARE   5 /* without a test folder, one image of so many */
+#define TEST_SHARE   0.2 /* of each class, without a test folder */
 
 typedef struct names {
     char **items; /* [n], and each of them, owned */
     int n, cap;
 } names;
-
-typedef struct picture {
-    char *path; /* owned */
-    int label;
-} picture;
-
-typedef struct pictures {
-    picture *items; /* owned */
-    int n, cap;
-} pictures;
 
 typedef struct folder {
     pada_dataset base;
@@ -49,7 +41,7 @@ typedef struct folder {
 typedef struct scan {
     char roots[PADA_N_SPLITS][PADA__PATH_BYTES]; /* the folders with the class folders */
     bool flat;                                   /* both are the same */
-    pictures found[PADA_N_SPLITS];
+    pada_pictures found[PADA_N_SPLITS];
 } scan;
 
 /* ---- entries of folders ---- */
@@ -167,24 +159,10 @@ static pada_status find_roots(scan *s, const pada_dataset_desc *desc)
                      desc->where);
 }
 
-static pada_status add_picture(pictures *list, const char *where, const char *name, int label)
-{
-    char path[PADA__PATH_BYTES];
-    void *items = list->items;
-
-    if (!pada__path_join(path, where, name))
-        return PADA_FAIL(PADA_ENOENT, "%s/%s: name too long", where, name);
-    PADA_TRY(pada_grow(&items, &list->cap, list->n + 1, sizeof *list->items));
-    list->items = items;
-    PADA_TRY(pada_strdup(&list->items[list->n].path, path));
-    list->items[list->n++].label = label;
-    return PADA_OK;
-}
-
 /* The pictures of one class. */
 static pada_status scan_class(scan *s, pada_split split, const char *name, int label)
 {
-    char path[PADA__PATH_BYTES];
+    char path[PADA__PATH_BYTES], file[PADA__PATH_BYTES];
     names files = {0};
 
     if (!pada__path_join(path, s->roots[split], name))
@@ -192,11 +170,10 @@ static pada_status scan_class(scan *s, pada_split split, const char *name, int l
     pada_status st = list_names(&files, path, is_picture);
     if (st == PADA_OK && files.n == 0)
         st = PADA_FAIL(PADA_EDATA, "%s: no PNG or JPEG images", path);
-    for (int i = 0; i < files.n && st == PADA_OK; i++) {
-        const bool for_test = s->flat && i % TEST_SHARE == TEST_SHARE - 1;
-        st =
-            add_picture(&s->found[for_test ? PADA_SPLIT_TEST : split], path, files.items[i], label);
-    }
+    for (int i = 0; i < files.n && st == PADA_OK; i++)
+        st = pada__path_join(file, path, files.items[i])
+                 ? pada_pictures_add(&s->found[split], file, label)
+                 : PADA_FAIL(PADA_ENOENT, "%s/%s: name too long", path, files.items[i]);
     free_names(&files);
     return st;
 }
@@ -249,62 +226,49 @@ static pada_status scan_all(folder *f, scan *s, const pada_dataset_desc *desc)
         PADA_TRY(check_test_classes(f, s));
         PADA_TRY(scan_split(f, s, PADA_SPLIT_TEST));
     }
-    if (test && s->found[PADA_SPLIT_TEST].n == 0)
-        return PADA_FAIL(PADA_EDATA, "%s: no test images: no class has %d images", desc->where,
-                         TEST_SHARE);
+    return PADA_OK;
+}
+
+/* Which image is where in which split. */
+static pada_status arrange_all(const folder *f, scan *s, const pada_dataset_desc *desc)
+{
+    pada_pictures *train = &s->found[PADA_SPLIT_TRAIN], *test = &s->found[PADA_SPLIT_TEST];
+
+    PADA_TRY(pada_pictures_arrange(train, f->classes.n));
+    if (!s->flat) return pada_pictures_arrange(test, f->classes.n);
+    PADA_TRY(pada_pictures_hold_out(train, test, f->classes.n, TEST_SHARE));
+    if (desc->splits & PADA_SPLIT_BIT(PADA_SPLIT_TEST) && test->n == 0)
+        return PADA_FAIL(PADA_EDATA, "%s: no test images: no class has 2 images", desc->where);
     return PADA_OK;
 }
 
 static void free_scan(scan *s)
 {
-    for (int split = 0; split < PADA_N_SPLITS; split++) {
-        for (int i = 0; i < s->found[split].n; i++)
-            pada_free(s->found[split].items[i].path);
-        pada_free(s->found[split].items);
-    }
+    for (int split = 0; split < PADA_N_SPLITS; split++)
+        pada_pictures_deinit(&s->found[split]);
     pada_free(s);
 }
 
 /* ---- decoding ---- */
 
-static pada_status decode(const char *path, int size, uint8_t *to)
+typedef struct decoded {
+    uint8_t *to; /* [n, 3, size, size] */
+    int size;
+} decoded;
+
+static pada_status decode(void *context, pada_picture *picture, int place)
 {
+    const decoded *d = context;
+    const size_t image_bytes = (size_t)d->size * (size_t)d->size * PADA_IMAGE_CHANNELS;
     pada_image image;
 
-    PADA_TRY(pada_image_open(&image, path));
-    pada_image_scale(&image, size, to);
+    PADA_TRY(pada_image_open(&image, picture->path));
+    pada_image_scale(&image, d->size, d->to + (size_t)place * image_bytes);
     pada_image_close(&image);
     return PADA_OK;
 }
 
-/* All of them; of several failures the first one in order is reported, whoever meets it first. */
-static pada_status decode_all(const pictures *list, int size, uint8_t *to)
-{
-    const size_t image_bytes = (size_t)size * (size_t)size * PADA_IMAGE_CHANNELS;
-    pada_status st = PADA_OK;
-    char message[1024]; /* as long as one of pada_message */
-    int failed = list->n;
-
-#pragma omp parallel for schedule(dynamic)
-    for (int i = 0; i < list->n; i++) {
-        int before;
-#pragma omp atomic read
-        before = failed;
-        if (i > before) continue;
-        const pada_status one = decode(list->items[i].path, size, to + (size_t)i * image_bytes);
-        if (one == PADA_OK) continue;
-#pragma omp critical(pada_ds_folder)
-        if (i < failed) {
-#pragma omp atomic write
-            failed = i;
-            st = one;
-            snprintf(message, sizeof message, "%s", pada_message());
-        }
-    }
-    return st == PADA_OK ? PADA_OK : PADA_FAIL(st, "%s", message);
-}
-
-static pada_status read_split(folder *f, const pictures *list, pada_split split)
+static pada_status read_split(folder *f, const pada_pictures *list, pada_split split)
 {
     void *memory;
 
@@ -315,7 +279,8 @@ static pada_status read_split(folder *f, const pictures *list, pada_split split)
     f->base.n_images[split] = list->n;
     for (int i = 0; i < list->n; i++)
         f->labels[split][i] = list->items[i].label;
-    return decode_all(list, f->base.shape.h, f->pixels[split]);
+    return pada_pictures_each(list, decode,
+                              &(decoded){.to = f->pixels[split], .size = f->base.shape.h});
 }
 
 static void drop_split(folder *f, pada_split split)
@@ -356,6 +321,7 @@ static pada_status read_all(folder *f, const pada_dataset_desc *desc)
     PADA_TRY(pada_calloc(&memory, 1, sizeof *s));
     s = memory;
     st = scan_all(f, s, desc);
+    if (st == PADA_OK) st = arrange_all(f, s, desc);
     if (st == PADA_OK) st = read_split(f, &s->found[PADA_SPLIT_TRAIN], PADA_SPLIT_TRAIN);
     if (st == PADA_OK) measure(&f->base);
     if (!(desc->splits & PADA_SPLIT_BIT(PADA_SPLIT_TRAIN))) drop_split(f, PADA_SPLIT_TRAIN);

@@ -124,7 +124,7 @@ expect_rc 0
 expect_no_err
 expect_out_has 'warning: train: classes have 8 to 32 images'
 expect_out_has 'warning: test: classes have 2 to 8 images'
-expect_out_has 'warning: 1 of 12 test images are train images'
+expect_out_has 'warning: train: 1 of 48 images are copies of others, 1 of them with another label'
 expect_out_has 'image folder: 60 images are fine, 3 warnings'
 # The evaluation scales to the size asked for.
 eval_folder() {
