@@ -1,4 +1,4 @@
-/* draw.c - drawings of cells that need no library. */
+/* draw.c - drawings of cells as text, and what all drawings share. */
 #include "report/draw.h"
 
 #include <string.h>

@@ -27,8 +27,16 @@ enum {
 
 /* Fields of the messages, as TensorFlow numbers them. */
 enum { EVENT_TIME = 1, EVENT_STEP = 2, EVENT_VERSION = 3, EVENT_SUMMARY = 5 };
-enum { SUMMARY_VALUE = 1, VALUE_TAG = 1, VALUE_SCALAR = 2, VALUE_IMAGE = 4, VALUE_HISTOGRAM = 5 };
-enum { IMAGE_HEIGHT = 1, IMAGE_WIDTH, IMAGE_CHANNELS, IMAGE_BYTES };
+enum {
+    SUMMARY_VALUE = 1,
+    VALUE_TAG = 1,
+    VALUE_SCALAR = 2,
+    VALUE_HISTOGRAM = 5,
+    VALUE_TENSOR = 8,
+    VALUE_METADATA = 9,
+};
+enum { TENSOR_TYPE = 1, TENSOR_SHAPE = 2, TENSOR_STRING = 8, TYPE_STRING = 7 };
+enum { METADATA_PLUGIN = 1, PLUGIN_NAME = 1 };
 enum {
     HISTOGRAM_MIN = 1,
     HISTOGRAM_MAX,
@@ -318,20 +326,19 @@ void pada_summary_histogram(pada_text *summary, const char *tag, const double *v
     pada_pb_message(summary, SUMMARY_VALUE, &item);
 }
 
-void pada_summary_picture(pada_text *summary, const char *tag, const pada_text *png)
+/* A tensor of strings without dimensions, which the plugin `text` shows. */
+void pada_summary_text(pada_text *summary, const char *tag, const char *markdown)
 {
-    enum { WIDTH_AT = 16, HEIGHT_AT = 20, RGBA = 4 }; /* of the header of a PNG file, big-endian */
-    pada_text item = {0}, image = {0};
-    int64_t size[2] = {0};
+    static const char plugin_name[] = "text";
+    pada_text item = {0}, tensor = {0}, metadata = {0}, plugin = {0}, shape = {0};
 
-    if (png->length < HEIGHT_AT + 4) return;
-    for (int i = 0; i < 8; i++)
-        size[i / 4] = size[i / 4] << 8 | (uint8_t)png->data[WIDTH_AT + i];
-    pada_pb_int(&image, IMAGE_HEIGHT, size[1]);
-    pada_pb_int(&image, IMAGE_WIDTH, size[0]);
-    pada_pb_int(&image, IMAGE_CHANNELS, RGBA);
-    pada_pb_bytes(&image, IMAGE_BYTES, png->data, png->length);
+    pada_pb_bytes(&plugin, PLUGIN_NAME, plugin_name, strlen(plugin_name));
+    pada_pb_message(&metadata, METADATA_PLUGIN, &plugin);
+    pada_pb_int(&tensor, TENSOR_TYPE, TYPE_STRING);
+    pada_pb_message(&tensor, TENSOR_SHAPE, &shape);
+    pada_pb_bytes(&tensor, TENSOR_STRING, markdown, strlen(markdown));
     pada_pb_bytes(&item, VALUE_TAG, tag, strlen(tag));
-    pada_pb_message(&item, VALUE_IMAGE, &image);
+    pada_pb_message(&item, VALUE_TENSOR, &tensor);
+    pada_pb_message(&item, VALUE_METADATA, &metadata);
     pada_pb_message(summary, SUMMARY_VALUE, &item);
 }

@@ -31,7 +31,7 @@ pada_status pada_event_file_append(pada_event_file *file, int64_t step, double u
 /* Values of a Summary message. */
 void pada_summary_scalar(pada_text *summary, const char *tag, double value);
 void pada_summary_histogram(pada_text *summary, const char *tag, const double *values, int n);
-void pada_summary_picture(pada_text *summary, const char *tag, const pada_text *png); /* RGBA */
+void pada_summary_text(pada_text *summary, const char *tag, const char *markdown);
 
 #ifdef __cplusplus
 }

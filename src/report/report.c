@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "report/draw.h"
 #include "report/html.h"
 #include "report/report_assets.h"
 #include "report/report_parts.h"
@@ -223,8 +222,7 @@ static pada_status write_page(const pada__report *r, pada_text *out)
     end_section(out);
     pada_text_add(out, "<footer>Made by pada ");
     pada_html_text(out, r->desc->version);
-    pada_text_add(out, "; charts by Chart.js%s.</footer>\n</main>\n",
-                  pada_draw_has_graphviz() ? ", drawings by Graphviz" : "");
+    pada_text_add(out, "; charts by Chart.js.</footer>\n</main>\n");
     PADA_TRY(add_scripts(r, out));
     pada_text_add(out, "</body>\n</html>\n");
     return out->status;

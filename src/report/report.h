@@ -1,8 +1,8 @@
 /* report.h - one HTML page about one or several runs, which needs nothing but itself.
  *
  * What a run folder does not have is left out of the page, and the page says so: a training that was
- * killed, a run without ranking, numbers that are not finite. The same folders give the same bytes,
- * as far as Graphviz finds the same fonts. */
+ * killed, a run without ranking, numbers that are not finite. The same folders give the same
+ * bytes. */
 #ifndef PADA_REPORT_REPORT_H
 #define PADA_REPORT_REPORT_H
 

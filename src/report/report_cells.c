@@ -23,24 +23,13 @@ static void add_truth(const pada__report *r, const pada_path *path, pada_text *o
 static pada_status add_drawing(const pada_space *space, const pada_path *path, pada_text *out)
 {
     pada_sketch sketch;
-    pada_text formula = {0};
-    pada_status st;
 
     if (!space->ops->sketch) return PADA_OK;
     PADA_TRY(pada_sketch_path(&sketch, space, path));
-    if (pada_draw_has_graphviz()) {
-        pada_text_add(out, "<div class=\"drawing\">");
-        PADA_TRY(pada_draw_svg(&sketch, out));
-        pada_text_add(out, "</div>\n");
-        return out->status;
-    }
-    if ((st = pada_draw_text(&sketch, &formula)) == PADA_OK) {
-        pada_text_add(out, "<pre>");
-        pada_html_text(out, formula.data);
-        pada_text_add(out, "</pre>\n");
-    }
-    pada_text_deinit(&formula);
-    return st;
+    pada_text_add(out, "<div class=\"drawing\">");
+    PADA_TRY(pada_draw_svg(&sketch, out));
+    pada_text_add(out, "</div>\n");
+    return out->status;
 }
 
 static pada_status add_cell(const pada__report *r, const pada_path *path, double score,

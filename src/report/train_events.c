@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "report/draw.h"
 
-enum { PICTURE_EPOCHS = 10 }; /* between two drawings, each of which takes some 20 ms */
+enum { DRAWING_EPOCHS = 10 }; /* between two drawings */
 
 /* The subject of a metric, by how its name begins; the first that fits. */
 static const struct {
@@ -47,19 +47,20 @@ static bool find_likeliest(const pada_path_sampler *sampler, pada_path *path)
     return !is_uniform;
 }
 
+/* As text: a picture is no business of a process that trains. */
 static void add_likeliest(pada_train_events *events)
 {
     pada_sketch sketch;
-    pada_text png = {0};
+    pada_text markdown = {0};
 
-    if (!pada_draw_has_graphviz() || !events->space || !events->space->ops->sketch) return;
+    if (!events->space || !events->space->ops->sketch) return;
     events->space->ops->sketch(events->space, &events->likeliest, &sketch);
-    const pada_status st = pada_draw_png(&sketch, &png);
-    if (st == PADA_OK)
-        pada_summary_picture(&events->summary, "paths/likeliest", &png);
-    else if (st != PADA_EDEVICE) /* one that cannot write PNG: the numbers do without */
-        events->summary.status = st;
-    pada_text_deinit(&png);
+    pada_text_add(&markdown, "```\n");
+    (void)pada_draw_text(&sketch, &markdown); /* its failures stick to the text */
+    pada_text_add(&markdown, "```\n");
+    pada_summary_text(&events->summary, "paths/likeliest", pada_text_str(&markdown));
+    if (markdown.status != PADA_OK) events->summary.status = markdown.status;
+    pada_text_deinit(&markdown);
 }
 
 void pada_train_events_distributions(pada_train_events *events,
@@ -101,7 +102,7 @@ static pada_status write_epoch(pada_train_events *events, const char *run,
         snprintf(tag, sizeof tag, "%s/%s", subject_of(item->name), item->name);
         pada_summary_scalar(&events->summary, tag, item->value);
     }
-    if (step % PICTURE_EPOCHS == 0) add_likeliest(events);
+    if (step % DRAWING_EPOCHS == 0) add_likeliest(events);
     if (!events->file) PADA_TRY(pada_event_file_open(&events->file, run));
     gettimeofday(&now, NULL);
     return pada_event_file_append(

@@ -23,7 +23,7 @@ typedef struct pada_train_events {
 void pada_train_events_distributions(pada_train_events *events,
                                      const pada_distributions *drawn_from, int n_images);
 /* Adds every metric that is a finite number as a scalar, under a tag by its subject
- * ("training/loss"), in every tenth epoch a drawing of the likeliest path, if there is one, and writes
+ * ("training/loss"), in every tenth epoch the likeliest path as formulas, if there is one, and writes
  * the epoch as step `epoch` + 1. */
 pada_status pada_train_events_epoch(pada_train_events *events, const char *run,
                                     const pada_epoch_metrics *metrics);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The scalars of a run's event file, one "step tag value" per line: read_events.py RUN
+"""What is in a run's event file, one "step tag value" per line: read_events.py RUN
 
 Read by the tensorboard package: the one of PADA_TENSORBOARD_PYTHON, or of python3. Exit status 77 without it.
 """
@@ -16,7 +16,7 @@ except ImportError:
     print("read_events: skipped: no tensorboard", file=sys.stderr)
     sys.exit(77)
 
-events = EventAccumulator(sys.argv[1], size_guidance={"scalars": 0, "histograms": 0, "images": 0}, purge_orphaned_data=False)
+events = EventAccumulator(sys.argv[1], size_guidance={"scalars": 0, "histograms": 0, "tensors": 0}, purge_orphaned_data=False)
 events.Reload()
 for tag in sorted(events.Tags()["scalars"]):
     for event in events.Scalars(tag):
@@ -25,6 +25,7 @@ for tag in sorted(events.Tags()["histograms"]):
     for event in events.Histograms(tag):
         h = event.histogram_value
         print(event.step, tag, h.num, h.min, h.max, *h.bucket)
-for tag in events.Tags()["images"]:
-    for event in events.Images(tag):
-        print(event.step, tag, event.width, event.height, event.encoded_image_string[1:4].decode())
+for tag in events.Tags()["tensors"]:
+    plugin = events.SummaryMetadata(tag).plugin_data.plugin_name
+    for event in events.Tensors(tag):
+        print(event.step, tag, plugin, *(repr(text.decode()) for text in event.tensor_proto.string_val))
