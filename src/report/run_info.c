@@ -1,9 +1,8 @@
 /* run_info.c - what a run folder says about itself: config.yaml and env.json. */
 #include "report/run_info.h"
 
-#include <jansson.h>
-
 #include "base/file.h"
+#include "base/json.h"
 
 /* Shown as they stand in the file, so all are strings. */
 #define FACT(key, field)                                                                 \
@@ -41,21 +40,16 @@ static pada_status read_config(pada_run_info *info, const char *path)
 
 static pada_status read_env(pada_run_info *info, const char *path)
 {
-    pada_file file = {0};
-    json_error_t error;
-    pada_status st = pada_file_open(&file, path);
+    json_t *env;
 
-    if (st != PADA_OK) return st;
-    json_t *env = json_loadb(file.data ? (const char *)file.data : "", file.bytes, 0, &error);
-    if (!env) st = PADA_FAIL(PADA_EDATA, "%s:%d: %s", path, error.line, error.text);
-    pada_file_close(&file);
+    PADA_TRY(pada_json_open(&env, path));
     info->env = env;
     info->backend = json_string_value(json_object_get(env, "backend"));
     info->version = json_string_value(json_object_get(env, "pada"));
     info->commit = json_string_value(json_object_get(env, "commit"));
     info->data_name = json_string_value(json_object_get(env, "data"));
     info->started = json_string_value(json_object_get(env, "started"));
-    return st;
+    return PADA_OK;
 }
 
 static pada_status read_part(pada_run_info *info, const char *run, const char *name,

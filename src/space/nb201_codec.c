@@ -1,10 +1,10 @@
 /* nb201_codec.c - reads and writes the text dialects of NAS-Bench-201 cells. */
 #include "space/nb201_codec.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "space/nb201_canon.h"
 
 #define WORD_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
@@ -257,8 +257,13 @@ static pada_status read_nni(json_t *object, pada_path *path)
 static pada_status parse_nni(const char *text, pada_path *path)
 {
     json_error_t error;
-    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &error);
 
+    pada_json_begin();
+    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    if (pada_json_ran_out()) {
+        json_decref(object);
+        return PADA_FAIL(PADA_ENOMEM, "nb201 architecture: out of memory (JSON)");
+    }
     if (!object)
         return PADA_FAIL(PADA_EINVAL, "nb201 architecture, character %d: %s", error.position,
                          error.text);

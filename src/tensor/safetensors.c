@@ -10,12 +10,11 @@
 #include "tensor/safetensors.h"
 
 #include <inttypes.h>
-#include <jansson.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 
 #define LENGTH_BYTES     8
@@ -39,35 +38,6 @@ struct pada_safetensors {
     const pada_st_tensor **by_name;
     int n_tensors;
 };
-
-/* ---- jansson on pada's memory ----
- *
- * jansson's allocator is global to the process. It is replaced once, before our first use, so that
- * fault injection and leak counts cover it; blocks that somebody allocated with jansson before that
- * are still freed correctly, because pada_free ends in free. Not every failed allocation inside
- * jansson shows in its error code, so the wrapper leaves a mark. */
-static _Thread_local bool json_ran_out;
-
-static void *json_allocate(size_t bytes)
-{
-    void *memory;
-
-    if (pada_calloc(&memory, bytes, 1) != PADA_OK) json_ran_out = true;
-    return memory;
-}
-
-static void set_json_memory(void)
-{
-    json_set_alloc_funcs(json_allocate, pada_free);
-}
-
-static void begin_json(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    (void)pthread_once(&once, set_json_memory);
-    json_ran_out = false;
-}
 
 static pada_status fail_memory(const char *path)
 {
@@ -123,7 +93,7 @@ static pada_status parse_header(pada_safetensors *st, const char *path, layout *
         return PADA_FAIL(PADA_EDATA, "%s: the header does not begin with '{'", path);
 
     st->root = json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES, &error);
-    if (json_ran_out) return fail_memory(path);
+    if (pada_json_ran_out()) return fail_memory(path);
     if (!st->root)
         return PADA_FAIL(PADA_EDATA, "%s: header byte %d: %s", path, error.position, error.text);
     lay->path = path;
@@ -292,7 +262,7 @@ pada_status pada_safetensors_open(pada_safetensors **out, const char *path)
     pada_status status;
 
     *out = NULL;
-    begin_json();
+    pada_json_begin();
     PADA_TRY(pada_calloc(&memory, 1, sizeof **out));
     pada_safetensors *st = memory;
     if ((status = pada_file_open(&st->file, path)) != PADA_OK) goto fail;
@@ -351,7 +321,7 @@ static pada_status add_member(json_t *object, const char *path, const char *key,
         return PADA_FAIL(PADA_EINVAL, "%s: '%.100s' stands twice", path, key);
     }
     if (json_object_set_new(object, key, value) == 0) return PADA_OK;
-    if (json_ran_out) return fail_memory(path);
+    if (pada_json_ran_out()) return fail_memory(path);
     return PADA_FAIL(PADA_EINVAL, "%s: '%.100s' is not UTF-8", path, key);
 }
 
@@ -447,15 +417,15 @@ pada_status pada_safetensors_write(const char *path, const pada_st_tensor *tenso
     pada_status status;
     char *header = NULL;
 
-    begin_json();
+    pada_json_begin();
     json_t *root = json_object();
     if (!root) return fail_memory(path);
     if ((status = add_metadata(root, path, metadata, n_metadata)) != PADA_OK) goto out;
     if ((status = add_tensors(root, path, tensors, n_tensors)) != PADA_OK) goto out;
     header = json_dumps(root, JSON_COMPACT);
     /* json_dumps may leave a key out and still return a text when memory runs out inside it. */
-    status =
-        header && !json_ran_out ? write_file(path, header, tensors, n_tensors) : fail_memory(path);
+    status = header && !pada_json_ran_out() ? write_file(path, header, tensors, n_tensors)
+                                            : fail_memory(path);
 out:
     pada_free(header);
     json_decref(root);

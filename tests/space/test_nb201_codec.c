@@ -289,6 +289,15 @@ static void test_lack_of_memory_is_reported(void **state)
         assert_int_equal(pada_nb201_format(&space, &path, known[d].dialect, &out), PADA_ENOMEM);
         pada_mem_fail_after(-1);
         pada_text_deinit(&out);
+        /* Nor is it taken for a wrong text. */
+        pada_status st = PADA_ENOMEM;
+        for (int64_t n = 0; st != PADA_OK; n++) {
+            pada_path parsed;
+            pada_mem_fail_after(n);
+            st = pada_nb201_parse(&space, known[d].text, known[d].dialect, &parsed);
+            pada_mem_fail_after(-1);
+            assert_true(st == PADA_OK || st == PADA_ENOMEM);
+        }
     }
 }
 

@@ -1,0 +1,31 @@
+/* json.h - JSON with jansson on pada's memory.
+ *
+ * jansson's allocator is global to the process. It is replaced once, before our first use, so that
+ * fault injection and leak counts cover it; blocks that somebody allocated with jansson before that
+ * are still freed correctly, because pada_free ends in free. Not every failed allocation inside
+ * jansson shows in its error code, so the allocator leaves a mark. */
+#ifndef PADA_BASE_JSON_H
+#define PADA_BASE_JSON_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Begins a use of jansson on this thread; afterwards `ran_out` says whether memory was refused, and then
+ * its results are not to be trusted. */
+void pada_json_begin(void);
+bool pada_json_ran_out(void);
+
+/* Reads a file that holds one JSON value, owned by the caller (json_decref). Missing is PADA_ENOENT; what is no
+ * JSON, or has a key twice, is PADA_EDATA with "file:line" in the message. */
+pada_status pada_json_open(json_t **out, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
