@@ -33,7 +33,7 @@ install(TARGETS pada_shared EXPORT padaTargets LIBRARY)
 install(TARGETS pada_core ARCHIVE)
 install(FILES ${PROJECT_SOURCE_DIR}/include/pada.h TYPE INCLUDE)
 
-set(private_libs "-ljansson -lxxhash -lpng -ljpeg -lgomp -lpthread -lm")
+set(private_libs "-ljansson -lxxhash -lpng -ljpeg -lwebp -lgomp -lpthread -lm")
 if(PADA_CUDA)
   string(PREPEND private_libs "-lcudart_static -ldl -lrt ")
 endif()

@@ -9,7 +9,7 @@ set -eu
 # libc6-dev is only recommended by gcc; git is used for the version string alone.
 required='gcc libc6-dev make cmake ninja-build pkg-config|pkgconf libjansson-dev libyaml-dev libxxhash-dev
           librandom123-dev libpng-dev libjpeg-dev|libjpeg62-turbo-dev|libjpeg-turbo8-dev
-          libjs-chart.js libcmocka-dev python3 git'
+          libwebp-dev libjs-chart.js libcmocka-dev python3 git'
 
 report=no
 case "${1-}" in

@@ -311,7 +311,7 @@ const pada_command pada_command_data = {
     .details = "info lists classes, sizes and statistics; verify also looks for unreadable files, "
                "empty classes, copies and images of one colour, and ends with exit code 65 if "
                "something is wrong. A data set is builtin, a folder with the binary version of "
-               "CIFAR, the pickles of ImageNet16, or class folders with PNG and JPEG images.",
+               "CIFAR, the pickles of ImageNet16, or class folders with PNG, JPEG and WebP images.",
     .usage = "pada data info|verify DIR|builtin [options]",
     .words = "info|verify DIR|builtin",
     .examples = "pada data info builtin\n"

@@ -1,4 +1,4 @@
-/* ds_folder.c - any folder of class folders with PNG or JPEG images.
+/* ds_folder.c - any folder of class folders with PNG, JPEG or WebP images.
  *
  *   DIR/train/CLASS/IMAGE  and  DIR/test/CLASS/IMAGE (or val, or valid, if there is no test)
  *   DIR/CLASS/IMAGE            of each class, a fifth of the images is for the test
@@ -56,7 +56,9 @@ static bool is_class(const char *path, const char *name)
 
 static bool is_picture(const char *path, const char *name)
 {
-    return name[0] != '.' && pada_image_has_name(name) && !pada_path_is_dir(path);
+    const pada_image_format *format = pada_image_format_named(name);
+
+    return name[0] != '.' && format && format->decode && !pada_path_is_dir(path);
 }
 
 /* Whether any entry is wanted; no for a folder that cannot be read. */
@@ -169,7 +171,7 @@ static pada_status scan_class(scan *s, pada_split split, const char *name, int l
         return PADA_FAIL(PADA_ENOENT, "%s/%s: name too long", s->roots[split], name);
     pada_status st = list_names(&files, path, is_picture);
     if (st == PADA_OK && files.n == 0)
-        st = PADA_FAIL(PADA_EDATA, "%s: no PNG or JPEG images", path);
+        st = PADA_FAIL(PADA_EDATA, "%s: no " PADA_IMAGE_READ " images", path);
     for (int i = 0; i < files.n && st == PADA_OK; i++)
         st = pada__path_join(file, path, files.items[i])
                  ? pada_pictures_add(&s->found[split], file, label)
@@ -260,12 +262,14 @@ static pada_status decode(void *context, pada_picture *picture, int place)
 {
     const decoded *d = context;
     const size_t image_bytes = (size_t)d->size * (size_t)d->size * PADA_IMAGE_CHANNELS;
-    pada_image image;
+    pada_file file;
 
-    PADA_TRY(pada_image_open(&image, picture->path));
-    pada_image_scale(&image, d->size, d->to + (size_t)place * image_bytes);
-    pada_image_close(&image);
-    return PADA_OK;
+    PADA_TRY(pada_file_open(&file, picture->path));
+    const pada_status st = pada_image_read(
+        &(pada_image_source){.path = picture->path, .data = file.data, .bytes = file.bytes},
+        &(pada_image_fit){.size = d->size}, d->to + (size_t)place * image_bytes, NULL);
+    pada_file_close(&file);
+    return st;
 }
 
 static pada_status read_split(folder *f, const pada_pictures *list, pada_split split)
@@ -375,9 +379,9 @@ static const char *class_name(const pada_dataset *ds, int class_number)
 
 const pada_dataset_ops pada_dataset_folder = {
     .name = "folder",
-    .summary = "PNG and JPEG images in class folders, scaled to one size",
-    .wanted = "a folder with PNG or JPEG images in class folders, or in class folders of train and "
-              "test",
+    .summary = "PNG, JPEG and WebP images in class folders, scaled to one size",
+    .wanted = "a folder with " PADA_IMAGE_READ
+              " images in class folders, or in class folders of train and test",
     .recognises = recognises,
     .open = open_folder,
     .close = close_folder,

@@ -190,7 +190,7 @@ static void test_not_a_data_set(void **state)
         ": no data set in this folder; looked for: the word builtin; a folder with "
         "data_batch_1.bin to data_batch_5.bin and test_batch.bin (CIFAR-10), or with "
         "train.bin and test.bin (CIFAR-100); a folder with train_data_batch_1 to "
-        "train_data_batch_10 and val_data (ImageNet16); a folder with PNG or JPEG images in class "
+        "train_data_batch_10 and val_data (ImageNet16); a folder with PNG, JPEG or WebP images in class "
         "folders, or in class folders of train and test");
     assert_int_equal(pada_dataset_open(&ds, &notes), PADA_EDATA);
     snprintf(message, sizeof message, "%s: a file, not a data set", scratch_path("notes.txt"));

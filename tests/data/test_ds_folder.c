@@ -237,7 +237,7 @@ static void test_wrong_folders(void **state)
     assert_ok(open_sized(&ds, PADA_SPLIT_BIT(TRAIN), 0));
     pada_dataset_close(ds);
     assert_ok(pada_make_dirs(scratch_path("emu")));
-    assert_refused(PADA_SPLIT_BIT(TRAIN), PADA_EDATA, "/emu: no PNG or JPEG images");
+    assert_refused(PADA_SPLIT_BIT(TRAIN), PADA_EDATA, "/emu: no PNG, JPEG or WebP images");
 
     scratch_clear(NULL);
     write_splits("other");
@@ -288,8 +288,7 @@ static void test_wrong_images(void **state)
     (void)state;
     write_splits("test");
     scratch_write(scratch_path("train/c2/1.png"), "hello", 5);
-    assert_refused(PADA_SPLIT_BIT(TEST), PADA_EDATA,
-                   "/train/c2/1.png: neither a PNG nor a JPEG image");
+    assert_refused(PADA_SPLIT_BIT(TEST), PADA_EDATA, "/train/c2/1.png: no PNG, JPEG or WebP image");
     write_level("train/c2/1.png", 3);
     unlink(scratch_path("test/c0/1.png"));
     assert_int_equal(symlink("nowhere", scratch_path("test/c0/1.png")), 0);
