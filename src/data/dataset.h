@@ -12,6 +12,8 @@
 
 #include "base/status.h"
 #include "base/text.h"
+#include "data/findings.h"
+#include "data/image_scale.h"
 #include "tensor/tensor.h"
 
 #ifdef __cplusplus
@@ -23,11 +25,16 @@ extern "C" {
 
 typedef struct pada_dataset pada_dataset;
 
-/* What to open. Zero means the default, but for `where`. */
+/* What to open. Zero means the default, but for `where`. All borrowed for the call. */
 typedef struct pada_dataset_desc {
-    const char *where; /* a name (`builtin`) or a folder; borrowed for the call */
+    const char *where; /* a name (`builtin`) or a folder */
     unsigned splits;   /* PADA_SPLIT_BITs; 0: all. Only these are opened and checked */
     int image_size;    /* rows and columns of an image; 0: the data set's own */
+    /* Of image folders: */
+    pada_resize resize; /* how pictures become squares */
+    /* Where given, files and classes that would make the open fail are left out and said here, and
+     * so is what is odd; the open fails only if too little is left. */
+    pada_findings *findings;
 } pada_dataset_desc;
 #define PADA_SPLIT_BIT(split) (1u << (split))
 #define PADA_SPLITS_ALL       ((1u << PADA_N_SPLITS) - 1)
@@ -48,6 +55,8 @@ typedef struct pada_dataset_ops {
     int (*label)(const pada_dataset *ds, pada_split split, int i);
     /* Borrowed. NULL, or the result NULL: the classes have numbers only. */
     const char *(*class_name)(const pada_dataset *ds, int class_number);
+    /* The file that image i is in, borrowed. NULL: images have no files of their own. */
+    const char *(*file)(const pada_dataset *ds, pada_split split, int i);
     /* Appends a line for each thing about the files that is allowed but odd. NULL: never any. */
     void (*remark)(const pada_dataset *ds, pada_text *out);
 } pada_dataset_ops;

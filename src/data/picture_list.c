@@ -39,30 +39,159 @@ pada_status pada_pictures_add(pada_pictures *list, const char *path, int label)
     return PADA_OK;
 }
 
+/* What has failed so far. */
+typedef struct failures {
+    pada_status status; /* of the first, or PADA_ENOMEM */
+    int found, n;
+    char message[PADA_MESSAGE_BYTES];
+} failures;
+
+static void note_failure(failures *f, pada_status status, int found)
+{
+    const bool has_memory = status != PADA_ENOMEM;
+
+    f->n++;
+    if (f->status == PADA_ENOMEM || (has_memory && found > f->found)) return;
+    if (has_memory) f->found = found;
+#pragma omp atomic write
+    f->status = status;
+    snprintf(f->message, sizeof f->message, "%s", pada_message());
+}
+
 pada_status pada_pictures_each(const pada_pictures *list, pada_picture_use *use, void *context)
 {
-    pada_status st = PADA_OK;
-    char message[1024]; /* as long as one of pada_message */
-    int failed = INT_MAX;
+    failures f = {.found = INT_MAX};
 
 #pragma omp parallel for schedule(dynamic)
     for (int i = 0; i < list->n; i++) {
-        pada_picture *picture = &list->items[i];
-        int before;
+        pada_status so_far;
 #pragma omp atomic read
-        before = failed;
-        if (picture->found > before) continue;
-        const pada_status one = use(context, picture, i);
-        if (one == PADA_OK) continue;
+        so_far = f.status;
+        if (so_far == PADA_ENOMEM) continue;
+        const pada_status st = use(context, &list->items[i], i);
+        if (st == PADA_OK) continue;
 #pragma omp critical(pada_picture_list)
-        if (picture->found < failed) {
-#pragma omp atomic write
-            failed = picture->found;
-            st = one;
-            snprintf(message, sizeof message, "%s", pada_message());
-        }
+        note_failure(&f, st, list->items[i].found);
     }
-    return st == PADA_OK ? PADA_OK : PADA_FAIL(st, "%s", message);
+    if (f.status == PADA_OK) return PADA_OK;
+    if (f.n == 1 || f.status == PADA_ENOMEM) return PADA_FAIL(f.status, "%s", f.message);
+    return PADA_FAIL(f.status, "%s, and %d more files: `pada data verify` lists them", f.message,
+                     f.n - 1);
+}
+
+/* ---- check ---- */
+
+#define MAX_ASPECT 4 /* longer side to shorter: a remark from here on */
+
+/* What a picture is like. */
+typedef struct checked {
+    const char *kind; /* of the finding, if it failed */
+    char *message;    /* owned; NULL: it did not */
+    const char *name; /* of its format, if that is not the one of its name */
+    int width, height;
+} checked;
+
+typedef struct check {
+    const pada_image_fit *fit;
+    checked *pictures; /* [n], owned */
+} check;
+
+static const char *failure_kind(pada_status st, const pada_image_source *source)
+{
+    const pada_image_format *format = pada_image_format_of(source->data, source->bytes);
+
+    if (st != PADA_EDATA) return "unreadable";
+    if (source->bytes == 0) return "empty";
+    return format && !format->decode ? "unsupported" : "broken";
+}
+
+static pada_status try_source(const check *c, checked *result, const pada_image_source *source)
+{
+    const pada_image_format *held = pada_image_format_of(source->data, source->bytes);
+    pada_image_head head = {0};
+    void *pixels;
+
+    PADA_TRY(pada_calloc(&pixels, (size_t)c->fit->size * (size_t)c->fit->size, 3));
+    const pada_status st = pada_image_read(source, c->fit, pixels, &head);
+    pada_free(pixels);
+    result->width = head.file_width;
+    result->height = head.file_height;
+    if (st == PADA_OK && held != pada_image_format_named(source->path)) result->name = held->name;
+    return st;
+}
+
+/* Whatever is wrong with the file is a result. */
+static pada_status try_picture(void *context, pada_picture *picture, int place)
+{
+    check *c = context;
+    checked *result = &c->pictures[place];
+    pada_image_source source = {.path = picture->path};
+    pada_file file;
+
+    pada_status st = pada_file_open(&file, picture->path);
+    source.data = file.data;
+    source.bytes = file.bytes;
+    if (st == PADA_OK) st = try_source(c, result, &source);
+    if (st != PADA_OK && st != PADA_ENOMEM) {
+        result->kind = failure_kind(st, &source);
+        st = pada_strdup(&result->message, pada_message());
+    }
+    pada_file_close(&file);
+    return st;
+}
+
+static pada_status add_findings(pada_findings *to, const checked *result, const char *path)
+{
+    const int longer = result->width > result->height ? result->width : result->height;
+    const int shorter = result->width + result->height - longer;
+
+    if (result->message) {
+        (void)PADA_FAIL(PADA_EDATA, "%s", result->message);
+        return pada_findings_add_failure(to, result->kind, path);
+    }
+    if (result->name)
+        PADA_TRY(pada_findings_add(to, PADA_REMARK, "ending", path,
+                                   "a %s image by its contents, another one by its name",
+                                   result->name));
+    if (longer >= MAX_ASPECT * shorter)
+        PADA_TRY(pada_findings_add(to, PADA_REMARK, "aspect", path,
+                                   "%d x %d pixels: one side is %.1f times as long as the other",
+                                   result->width, result->height, (double)longer / shorter));
+    return PADA_OK;
+}
+
+/* The findings, and a list without the pictures that failed. */
+static pada_status settle(pada_pictures *list, const checked *results, pada_findings *to)
+{
+    int n_kept = 0;
+
+    for (int i = 0; i < list->n; i++)
+        PADA_TRY(add_findings(to, &results[i], list->items[i].path));
+    for (int i = 0; i < list->n; i++) {
+        if (results[i].message)
+            pada_free(list->items[i].path);
+        else
+            list->items[n_kept++] = list->items[i];
+    }
+    list->n = n_kept;
+    return PADA_OK;
+}
+
+pada_status pada_pictures_check(pada_pictures *list, const pada_image_fit *fit,
+                                pada_findings *findings)
+{
+    check c = {.fit = fit};
+    const int n = list->n;
+    void *memory;
+
+    PADA_TRY(pada_calloc(&memory, (size_t)n, sizeof *c.pictures));
+    c.pictures = memory;
+    pada_status st = pada_pictures_each(list, try_picture, &c);
+    if (st == PADA_OK) st = settle(list, c.pictures, findings);
+    for (int i = 0; i < n; i++)
+        pada_free(c.pictures[i].message);
+    pada_free(c.pictures);
+    return st;
 }
 
 /* ---- order ---- */

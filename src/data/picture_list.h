@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "data/findings.h"
+#include "data/image_scale.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,9 +33,16 @@ void pada_pictures_deinit(pada_pictures *list);
 pada_status pada_pictures_add(pada_pictures *list, const char *path, int label);
 
 /* Calls use(context, picture, its place in the list) for all of them, in threads. Of several
- * failures that of the picture found first is returned, whoever meets it first. */
+ * failures that of the picture found first is returned, whoever meets it first, with the number of the
+ * others in the message. Out of memory is returned rather than any other, and at once. */
 typedef pada_status pada_picture_use(void *context, pada_picture *picture, int place);
 pada_status pada_pictures_each(const pada_pictures *list, pada_picture_use *use, void *context);
+
+/* Tries to decode all pictures. Those that fail, and those that are odd, are findings in the order in
+ * which they were found; those that fail leave the list. To be called before the list is arranged.
+ * Fails with PADA_ENOMEM only. */
+pada_status pada_pictures_check(pada_pictures *list, const pada_image_fit *fit,
+                                pada_findings *findings);
 
 /* Reads all files once and puts the list into its final order. Files that are missing or cannot be
  * read are PADA_ENOENT and PADA_EIO. */

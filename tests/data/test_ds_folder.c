@@ -94,7 +94,6 @@ static void test_flat(void **state)
     write_flat();
     write_level(".hidden/a.png", 1);
     write_level("cat/.a.png", 1);
-    write_level("cat/deeper/a.png", 1);
     scratch_write(scratch_path("cat/notes.txt"), "hello", 5);
     scratch_write(scratch_path("readme.png"), "hello", 5);
     assert_ok(open_sized(&ds, 0, 0));
@@ -254,6 +253,67 @@ static void test_wrong_folders(void **state)
     assert_fails(open_sized(&ds, 0, 1025), PADA_EINVAL, "image size 1025 is not in 1 to 1024");
 }
 
+/* Whether an image of this level is among those of a class. */
+static bool has_level(const pada_dataset *ds, int label, int level)
+{
+    for (int split = 0; split < 2; split++)
+        for (int i = 0; i < ds->n_images[split]; i++)
+            if (ds->ops->label(ds, split, i) == label && ds->ops->image(ds, split, i)[0] == level)
+                return true;
+    return false;
+}
+
+/* Folders in class folders belong to the class, on all levels, also by links; each is read once. */
+static void test_nested(void **state)
+{
+    pada_dataset *ds;
+
+    (void)state;
+    write_level("cat/0.png", 1);
+    write_level("cat/deep/er/1.png", 2);
+    write_level("dog/only/nested/2.png", 3);
+    write_level("dog/only/nested/3.png", 4);
+    write_level("dog/.hidden/4.png", 5);
+    write_level("elsewhere/x/5.png", 6);
+    assert_int_equal(symlink("..", scratch_path("cat/deep/up")), 0);
+    assert_int_equal(symlink(".", scratch_path("dog/self")), 0);
+    assert_int_equal(symlink("../elsewhere/x", scratch_path("cat/link")), 0);
+    assert_ok(open_sized(&ds, 0, 8));
+    assert_int_equal(ds->n_classes, 3);
+    assert_int_equal(ds->n_images[TRAIN] + ds->n_images[TEST], 6);
+    assert_true(has_level(ds, 0, 1) && has_level(ds, 0, 2) && has_level(ds, 0, 6));
+    assert_true(has_level(ds, 1, 3) && has_level(ds, 1, 4));
+    pada_dataset_close(ds);
+    /* Nothing but nested pictures is a data set all the same. */
+    unlink(scratch_path("cat/0.png"));
+    assert_ok(open_sized(&ds, 0, 8));
+    pada_dataset_close(ds);
+}
+
+static void test_resize(void **state)
+{
+    static const int corners[] = {255, 255, 0}; /* crop, squash, pad */
+    pada_dataset *ds;
+    uint8_t white[16 * 4];
+
+    (void)state;
+    memset(white, 255, sizeof white);
+    write_level("a/0.png", 1);
+    write_level("a/1.png", 1);
+    assert_ok(pada_make_dirs(scratch_path("b")));
+    write_png(scratch_path("b/0.png"), 16, 4, (picture_format){.channels = 1}, white);
+    for (int resize = 0; resize < 3; resize++) {
+        assert_ok(pada_dataset_open(&ds, &(pada_dataset_desc){.where = scratch_dir,
+                                                              .splits = PADA_SPLIT_BIT(TRAIN),
+                                                              .image_size = 8,
+                                                              .resize = (pada_resize)resize}));
+        for (int i = 0; i < ds->n_images[TRAIN]; i++)
+            if (ds->ops->label(ds, TRAIN, i) == 1)
+                assert_int_equal(ds->ops->image(ds, TRAIN, i)[0], corners[resize]);
+        pada_dataset_close(ds);
+    }
+}
+
 /* A PNG of so many pixels a side without its end: the larger, the later it is found to be broken. */
 static void write_cut_png(const char *name, int side)
 {
@@ -279,8 +339,90 @@ static void test_first_failure(void **state)
         assert_refused(0, PADA_EDATA, "/train/c0/0.png: broken PNG: the file is cut short");
     write_cut_png("train/c0/0.png", 4000);
     write_cut_png("train/c0/1.png", 1500);
+    write_cut_png("train/c1/1.png", 20);
     for (int i = 0; i < 3; i++)
-        assert_refused(0, PADA_EDATA, "/train/c0/0.png: broken PNG: the file is cut short");
+        assert_refused(0, PADA_EDATA,
+                       "/train/c0/0.png: broken PNG: the file is cut short, and 2 more files: "
+                       "`pada data verify` lists them");
+}
+
+/* One finding, by kind and by what its file and text begin with. */
+static void check_finding(const pada_findings *list, int i, const char *kind, bool is_problem,
+                          const char *file, const char *text)
+{
+    const pada_finding *f = &list->items[i];
+
+    assert_true(i < list->n);
+    if (strcmp(f->kind, kind) != 0 || f->is_problem != is_problem ||
+        strcmp(f->file, scratch_path(file)) != 0 || strncmp(f->text, text, strlen(text)) != 0)
+        fail_msg("%d: %s %d %s %s", i, f->kind, f->is_problem, f->file, f->text);
+}
+
+/* Everything that is wrong or odd is said once, and the rest is opened. */
+static void write_odd_files(void)
+{
+    static uint8_t pixels[40 * 40];
+
+    write_splits("test");
+    write_level("test/c0/.DS.png", 9);
+    scratch_write(scratch_path("test/c0/b.gif"), "GIF89a", 6);
+    scratch_write(scratch_path("test/c0/notes.txt"), "hello", 5);
+    write_level("test/c1/deep/x.png", 77);
+    write_level("test/c1/photo.png", 78);
+    assert_int_equal(rename(scratch_path("test/c1/photo.png"), scratch_path("test/c1/photo")), 0);
+    write_level("test/c3/0.png", 79); /* a class that is not trained */
+    scratch_write(scratch_path("train/c0/0.png"), "", 0);
+    write_level("train/c0/2.png", 5);
+    assert_int_equal(rename(scratch_path("train/c0/2.png"), scratch_path("train/c0/2.jpg")), 0);
+    write_png(scratch_path("train/c0/3.png"), 40, 8, (picture_format){.channels = 1}, pixels);
+    write_cut_png("train/c1/0.png", 20);
+    scratch_write(scratch_path("train/c1/2.png"), "II*\0....", 8);
+    assert_int_equal(symlink("nowhere", scratch_path("train/c1/3.png")), 0);
+    assert_ok(pada_make_dirs(scratch_path("train/c4")));
+}
+
+static pada_status open_tolerant(pada_dataset **ds, pada_findings *found)
+{
+    const pada_status st =
+        pada_dataset_open(ds, &(pada_dataset_desc){.where = scratch_dir, .findings = found});
+
+    if (st != PADA_OK) pada_findings_deinit(found);
+    return st;
+}
+
+static void test_findings(void **state)
+{
+    pada_findings found = {0};
+    pada_dataset *ds = NULL;
+    int i = 0;
+
+    (void)state;
+    write_odd_files();
+    assert_ok(open_tolerant(&ds, &found));
+    check_finding(&found, i++, "class", true, "train/c4", "no PNG, JPEG or WebP images");
+    check_finding(&found, i++, "empty", true, "train/c0/0.png", "an empty file");
+    check_finding(&found, i++, "ending", false, "train/c0/2.jpg", "a PNG image by its contents");
+    check_finding(&found, i++, "aspect", false, "train/c0/3.png",
+                  "40 x 8 pixels: one side is 5.0 times");
+    check_finding(&found, i++, "broken", true, "train/c1/0.png", "broken PNG: ");
+    check_finding(&found, i++, "unsupported", true, "train/c1/2.png", "a TIFF image, which ");
+    check_finding(&found, i++, "unreadable", true, "train/c1/3.png", "No such file or directory");
+    check_finding(&found, i++, "class", true, "train", "no class 'c3', which is in ");
+    check_finding(&found, i++, "class", true, "test", "no class 'c4', which is in ");
+    check_finding(&found, i++, "skipped", false, "test/c0/.DS.png", "left out: its name begins");
+    check_finding(&found, i++, "unsupported", false, "test/c0/b.gif", "left out: a GIF image");
+    check_finding(&found, i++, "skipped", false, "test/c0/notes.txt", "left out: no image by its");
+    check_finding(&found, i++, "nested", false, "test/c1/deep", "a folder inside a class; its 1 ");
+    check_finding(&found, i++, "skipped", false, "test/c1/photo", "left out: a PNG image by its");
+    assert_int_equal(found.n, i);
+    assert_int_equal(ds->n_classes, 4);
+    assert_int_equal(ds->n_images[TRAIN], 6);
+    assert_int_equal(ds->n_images[TEST], 10);
+    assert_string_equal(strrchr(ds->ops->file(ds, TRAIN, 0), '.') + 1, "png");
+    pada_dataset_close(ds);
+    pada_findings_deinit(&found);
+    assert_survives_oom(open_tolerant(&ds, &found),
+                        (pada_dataset_close(ds), pada_findings_deinit(&found)));
 }
 
 static void test_wrong_images(void **state)
@@ -322,6 +464,9 @@ int main(void)
         cmocka_unit_test_setup(test_normalisation, scratch_clear),
         cmocka_unit_test_setup(test_wrong_folders, scratch_clear),
         cmocka_unit_test_setup(test_first_failure, scratch_clear),
+        cmocka_unit_test_setup(test_nested, scratch_clear),
+        cmocka_unit_test_setup(test_resize, scratch_clear),
+        cmocka_unit_test_setup(test_findings, scratch_clear),
         cmocka_unit_test_setup(test_wrong_images, scratch_clear),
         cmocka_unit_test_setup(test_oom, scratch_clear),
     };
