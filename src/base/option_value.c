@@ -4,8 +4,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The allowed range of an INT as integers; a table has doubles. */
@@ -134,18 +132,6 @@ static void add_quoted(pada_text *out, const char *name, const char *text)
     pada_text_add(out, "\"");
 }
 
-/* The shortest of the usual precisions that reads back as the same number. */
-static void add_double(pada_text *out, double x)
-{
-    char digits[40];
-
-    for (int precision = 15; precision <= 17; precision++) {
-        (void)snprintf(digits, sizeof digits, "%.*g", precision, x);
-        if (strtod(digits, NULL) == x) break;
-    }
-    pada_text_add(out, "%s", digits);
-}
-
 bool pada__opt_can_be_given(const pada_opt *opt, const void *field)
 {
     int64_t min, max;
@@ -189,7 +175,7 @@ void pada__opt_write(const pada_opt *opt, const void *field, pada_text *out)
     switch (opt->type) {
     case PADA_OPT_INT: pada_text_add(out, "%" PRId64, *(const int64_t *)field); break;
     case PADA_OPT_U64: pada_text_add(out, "%" PRIu64, *(const uint64_t *)field); break;
-    case PADA_OPT_DOUBLE: add_double(out, *(const double *)field); break;
+    case PADA_OPT_DOUBLE: pada_text_add_double(out, *(const double *)field); break;
     case PADA_OPT_BOOL: pada_text_add(out, *(const bool *)field ? "true" : "false"); break;
     case PADA_OPT_STRING: add_quoted(out, opt->name, *(const char *const *)field); break;
     case PADA_OPT_CHOICE: write_choice(opt, *(const int *)field, out); break;

@@ -135,6 +135,18 @@ pada_status pada_parse_bool(const char *text, const char *what, bool *out)
     return PADA_FAIL(PADA_EINVAL, "%s: '%.100s' is not true or false", what, text);
 }
 
+int pada_shortest_digits(double x)
+{
+    char text[40];
+    int n = DBL_DIG;
+
+    for (; n < DBL_DECIMAL_DIG; n++) {
+        (void)snprintf(text, sizeof text, "%.*g", n, x);
+        if (strtod(text, NULL) == x) break;
+    }
+    return n;
+}
+
 /* Longer names are never offered: the rows below live on the stack. */
 #define MAX_NAME 64
 
@@ -259,6 +271,11 @@ void pada_text_add_bytes(pada_text *text, const void *bytes, size_t n)
     if (n > 0) memcpy(text->data + text->length, bytes, n);
     text->length += n;
     text->data[text->length] = '\0';
+}
+
+void pada_text_add_double(pada_text *text, double x)
+{
+    pada_text_add(text, "%.*g", pada_shortest_digits(x), x);
 }
 
 const char *pada_text_str(const pada_text *text)

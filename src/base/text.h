@@ -22,6 +22,10 @@ pada_status pada_parse_double(const char *text, const char *what, double min, do
 pada_status pada_parse_bool(const char *text, const char *what,
                             bool *out); /* true false yes no on off 1 0 */
 
+/* The fewest significant digits, 15 to 17, with which "%.*g" prints a number that reads back as x. 15
+ * give every shorter decimal fraction as it was written: 14.2, not 14.199999999999999. */
+int pada_shortest_digits(double x);
+
 /* The candidate with the smallest edit distance to `text` (adjacent swaps count one), or NULL if
  * none is near enough to be a likely mistyping. */
 const char *pada_nearest(const char *text, const char *const *candidates, int n);
@@ -45,7 +49,8 @@ typedef struct pada_text {
 
 void pada_text_add(pada_text *text, const char *format, ...) PADA_PRINTF(2, 3);
 void pada_text_add_bytes(pada_text *text, const void *bytes, size_t n);
-const char *pada_text_str(const pada_text *text); /* "" while empty */
+void pada_text_add_double(pada_text *text, double x); /* with pada_shortest_digits */
+const char *pada_text_str(const pada_text *text);     /* "" while empty */
 void pada_text_deinit(pada_text *text);
 
 #ifdef __cplusplus

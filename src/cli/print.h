@@ -12,7 +12,8 @@
 /* Takes the value over. `out` is the text the line will be appended to. */
 void pada_json_set(pada_text *out, json_t *object, const char *key, json_t *value);
 
-/* Appends the object as one line, keys in order of insertion, and drops the reference. */
+/* Appends the object as one line, keys in order of insertion, and drops the reference. Numbers have as
+ * few digits as read back equal. */
 void pada_json_line(pada_text *out, json_t *object);
 
 #endif

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -302,18 +301,6 @@ static pada_status evaluate_all(ranking *r)
     return st;
 }
 
-/* The fewest digits that read back as the same number. */
-static void add_number(pada_text *out, double x)
-{
-    char digits[40];
-
-    for (int precision = 6; precision <= 17; precision++) {
-        snprintf(digits, sizeof digits, "%.*g", precision, x);
-        if (strtod(digits, NULL) == x) break;
-    }
-    pada_text_add(out, ",%s", digits);
-}
-
 static pada_status write_rows(const ranking *r, pada_text *out)
 {
     const pada_space_ops *ops = r->space->ops;
@@ -327,9 +314,10 @@ static pada_status write_rows(const ranking *r, pada_text *out)
         PADA_TRY(find_supernet(r, path, &supernet));
         const job *found = find_job(r, supernet, path);
         PADA_TRY(ops->format(r->space, path, ops->dialects[0], out));
-        add_number(out, 100.0 * found->correct / n_images);
-        pada_text_add(out, ",%d,%d", found->correct, n_images);
-        add_number(out, found->loss);
+        pada_text_add(out, ",");
+        pada_text_add_double(out, 100.0 * found->correct / n_images);
+        pada_text_add(out, ",%d,%d,", found->correct, n_images);
+        pada_text_add_double(out, found->loss);
         if (r->desc->family)
             pada_text_add(out, ",%d", pada_family_number(r->desc->family, supernet));
         pada_text_add(out, "\n");

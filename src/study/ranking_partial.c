@@ -124,7 +124,9 @@ pada_status pada__partial_append(pada__partial *p, const pada__partial_entry *en
     pada_text line = {0};
     pada_status st = ops->format(&p->space, &entry->path, ops->dialects[0], &line);
 
-    pada_text_add(&line, ",%d,%.17g\n", entry->correct, entry->loss);
+    pada_text_add(&line, ",%d,", entry->correct);
+    pada_text_add_double(&line, entry->loss);
+    pada_text_add(&line, "\n");
     if (st == PADA_OK) st = line.status;
     if (st == PADA_OK) st = write_all(p, line.data, line.length);
     pada_text_deinit(&line);

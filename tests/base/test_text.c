@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/rng.h"
 #include "base/scratch.h"
 
 static void int_takes_whole_numbers(void **state)
@@ -287,6 +288,43 @@ static void text_failure_sticks(void **state)
 }
 
 /* What is near is offered alone; otherwise there is the whole list. */
+static void numbers_are_as_short_as_they_read_back(void **state)
+{
+    static const struct {
+        double x;
+        const char *text;
+    } cases[] = {
+        {0, "0"},
+        {-0.0, "-0"},
+        {14.2, "14.2"},
+        {100.0 * 71 / 500, "14.2"},
+        {-1e-5, "-1e-05"},
+        {123456, "123456"},
+        {1e22, "1e+22"},
+        {1.0 / 3, "0.3333333333333333"},
+        {0.1 + 0.2, "0.30000000000000004"},
+        {9007199254740993, "9007199254740992"},
+        {1.7976931348623157e308, "1.7976931348623157e+308"},
+    };
+    pada_rng rng;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        pada_text text = {0};
+        pada_text_add_double(&text, cases[i].x);
+        assert_string_equal(pada_text_str(&text), cases[i].text);
+        pada_text_deinit(&text);
+    }
+    pada_rng_init(&rng, 1, "test", 0);
+    for (int i = 0; i < 1000; i++) {
+        const double x = pada_rng_normal(&rng);
+        pada_text text = {0};
+        pada_text_add_double(&text, x);
+        assert_true(strtod(pada_text_str(&text), NULL) == x);
+        pada_text_deinit(&text);
+    }
+}
+
 static void unknown_names_are_answered(void **state)
 {
     static const char *const names[] = {"spos", "pada"};
@@ -327,6 +365,7 @@ int main(void)
         cmocka_unit_test(text_growth_is_amortised),
         cmocka_unit_test(text_survives_failing_memory),
         cmocka_unit_test(text_failure_sticks),
+        cmocka_unit_test(numbers_are_as_short_as_they_read_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,10 +80,10 @@ expect_out_has '"n": 124, '
 mkdir "$work/run_a" "$work/run_b"
 cp "$good" "$work/run_a/ranking.csv"
 cp "$bad" "$work/run_b/ranking.csv"
-printf 'epoch,passes,images,loss,gmacs,seconds\n0,4,40,2.3,500,10.5\n1,4,40,2.1,500,11\n2,8,80,2.0,1000,12\n' >"$work/run_a/metrics.csv"
+printf 'epoch,passes,images,loss,gmacs,seconds\n0,4,40,2.3,500,10.6\n1,4,40,2.1,500,11\n2,8,80,2.0,1000,12\n' >"$work/run_a/metrics.csv"
 compare "$work/run_a" "$work/run_b" --json
 expect_rc 0
-expect_out_has "\"file\": \"$work/run_a/ranking.csv\", \"truth_column\": \"t\", \"epochs\": 3, \"passes\": 16.0, \"images\": 160.0, \"gmacs\": 2000.0, \"seconds\": 33.5, "
+expect_out_has "\"file\": \"$work/run_a/ranking.csv\", \"truth_column\": \"t\", \"epochs\": 3, \"passes\": 16.0, \"images\": 160.0, \"gmacs\": 2000.0, \"seconds\": 33.6, "
 check "$(grep -c epochs "$work/out")" -eq 1
 compare "$work/run_a" "$work/run_b"
 grep -Eq "^$work/run_a +3 +16 +2\.00 +34 " "$work/out" || complain 'no cost of run_a'
