@@ -13,6 +13,9 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+/* More than any configuration has, and few enough to look through all of them for each key. */
+#define MAX_KEYS 1000
+
 typedef struct reader {
     const char *path;
     yaml_parser_t parser;
@@ -93,6 +96,8 @@ static pada_status read_key(reader *r, const char **key, int *line)
     *key = NULL;
     PADA_TRY(check_scalar(r, NULL));
     *line = mark_line(&r->event.start_mark);
+    if (r->n_keys == MAX_KEYS)
+        return PADA_FAIL(PADA_EDATA, "%s:%d: more than %d keys", r->path, *line, MAX_KEYS);
     PADA_TRY(pada_grow(&keys, &r->cap_keys, r->n_keys + 1, sizeof *r->keys));
     r->keys = keys;
     PADA_TRY(pada_grow(&lines, &r->cap_lines, r->n_keys + 1, sizeof *r->lines));

@@ -10,7 +10,7 @@ typedef pada_status (*pada__yaml_pair)(void *user, const char *key, const char *
 
 /* PADA_EDATA, "path:line: ...", for anything but at most one document that maps scalars to scalars:
  * syntax errors, nested collections, anchors, aliases, tags, doubled keys ('-' and '_' are the same
- * in keys), keys without value. */
+ * in keys), keys without value, more than 1,000 keys. */
 pada_status pada__yaml_read(const char *path, pada__yaml_pair pair, void *user);
 
 #endif

@@ -284,6 +284,24 @@ static void known_keys_are_taken_from_foreign_files(void **state)
     assert_int_equal(pada_options_load_known(options, scratch_path("missing.yaml")), PADA_ENOENT);
 }
 
+static void the_number_of_keys_is_bounded(void **state)
+{
+    const char *path = scratch_path("run.yaml");
+    char message[1024];
+    pada_text text = {0};
+
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        pada_text_add(&text, "strange-%d: 1\n", i);
+    scratch_write(path, text.data, text.length);
+    assert_ok(pada_options_load_known(options, path));
+    pada_text_add(&text, "one-more: 1\n");
+    scratch_write(path, text.data, text.length);
+    snprintf(message, sizeof message, "%s:1001: more than 1000 keys", path);
+    assert_fails(pada_options_load_known(options, path), PADA_EDATA, message);
+    pada_text_deinit(&text);
+}
+
 static void only_flat_mappings_are_taken(void **state)
 {
     (void)state;
@@ -604,6 +622,7 @@ int main(void)
         unit(files_without_content_set_nothing),
         unit(file_errors_name_the_line),
         unit(known_keys_are_taken_from_foreign_files),
+        unit(the_number_of_keys_is_bounded),
         unit(only_flat_mappings_are_taken),
         unit(help_lists_every_option),
         unit(other_defaults_give_way_to_users),
