@@ -192,11 +192,11 @@ static pada_status append(pada_pickle *p, int object_number, const value *items,
 /* Replaces the values from `height` up by one object with these items. */
 static pada_status collect(pada_pickle *p, value_kind kind, int height)
 {
-    const int number = p->n_objects;
+    const int number = p->n_objects, n = p->n_stack - height;
 
     if (number == MAX_OBJECTS) return fail(p, "too many objects");
     p->n_objects++;
-    PADA_TRY(append(p, number, p->stack + height, p->n_stack - height));
+    PADA_TRY(append(p, number, n > 0 ? p->stack + height : NULL, n)); /* no stack yet: NULL */
     p->n_stack = height;
     return push(p, (value){.kind = kind, .object = number});
 }
