@@ -1,13 +1,15 @@
 # The few commands of the README. CMake and its presets do the work; see CONTRIBUTING.md.
 #
 #   CTEST_ARGS   passed to ctest by `make test`, e.g. make test CTEST_ARGS="-L unit"
+#   SECONDS      of each target of `make fuzz`
 #   NO_DEPS=1    does not look for packages (a system without apt, or your own installation)
 #   prefix       where `make install` puts things, below DESTDIR if that is given
 
 CTEST_ARGS ?=
+SECONDS ?= 60
 prefix ?= /usr/local
 
-.PHONY: all release dev install demo test check format deps clean help
+.PHONY: all release dev install demo test fuzz check format deps clean help
 .DEFAULT_GOAL := release
 
 all: release
@@ -30,6 +32,10 @@ demo: deps ## train two supernets on built-in data, rank and compare them; goes 
 
 test: deps ## build and test dev and release; ends with "N passed, N failed, N skipped"
 	@tools/test.sh $(CTEST_ARGS)
+
+fuzz: ## fuzz every reader of files: make fuzz [SECONDS=60]; needs clang
+	@tools/install-deps.sh --fuzz
+	@tools/fuzz.sh $(SECONDS)
 
 check: deps ## layers, headers, format, and clang-tidy on changed files
 	tools/check-all.sh

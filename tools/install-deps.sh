@@ -1,8 +1,9 @@
 #!/bin/sh
 # install-deps.sh - installs the packages that the build needs and that are missing (Debian 12, Ubuntu 24.04).
 #
-# Silent, and without network, when nothing is missing. --report also lists what was found. NO_DEPS=1 skips the
-# whole check, for systems without apt and for libraries that do not come from packages.
+# Silent, and without network, when nothing is missing. --report also lists what was found; --fuzz and --arm are about
+# what `make fuzz` and `make test-arm` need besides. NO_DEPS=1 skips the whole check, for systems without apt and for
+# libraries that do not come from packages.
 set -eu
 
 # Alternatives are separated by '|'; the first one is what gets installed.
@@ -12,14 +13,17 @@ required='gcc libc6-dev make cmake ninja-build pkg-config|pkgconf libjansson-dev
           libwebp-dev libjs-chart.js libcmocka-dev python3 git'
 
 report=no
-case "${1-}" in
-'') ;;
---report) report=yes ;;
-*)
-    echo "usage: $0 [--report]" >&2
-    exit 2
-    ;;
-esac
+for option in "$@"; do
+    case $option in
+    --report) report=yes ;;
+    --fuzz) required="$required clang libclang-rt-dev|libclang-rt-14-dev|libclang-rt-18-dev libomp-dev|libomp-14-dev" ;;
+    --arm) required="$required gcc-aarch64-linux-gnu qemu-user" ;;
+    *)
+        echo "usage: $0 [--report] [--fuzz] [--arm]" >&2
+        exit 2
+        ;;
+    esac
+done
 
 die()
 {
