@@ -1,7 +1,6 @@
 /* path_list.c - lists of different networks: all of a space, a random sample, those of a file. */
 #include "study/path_list.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/csv.h"
@@ -86,11 +85,10 @@ static pada_status read_lines(pada_csv *csv, const pada_space *space, const char
     char line[PADA_CSV_FIELD];
     pada_path path;
 
-    while (pada_csv_line(csv)) {
+    while (pada_csv_row(csv)) {
         const int n = pada_path_index_count(seen);
 
         PADA_TRY(copy_line(csv, line));
-        if (line[0] == '\0') continue;
         if (space->ops->parse(space, line, dialect, &path) != PADA_OK)
             return PADA_FAIL(PADA_EDATA, "%s:%d: %s", csv->name, csv->line, pada_message());
         if (pada_path_index_add(seen, &path) != n)
@@ -116,18 +114,20 @@ pada_status pada_path_list_read(pada_path_list *list, const pada_space *space, c
     pada_path_index *seen = NULL;
     pada_file bytes = {0};
     pada_csv csv;
-    int64_t n_lines = 0;
+    int n_lines = 0;
     pada_status st;
 
     PADA_TRY(pada_file_open(&bytes, file));
-    pada_csv_init(&csv, file, &bytes);
-    for (pada_csv ahead = csv; pada_csv_line(&ahead);)
+    if ((st = pada_csv_init_foreign(&csv, file, &bytes)) != PADA_OK) goto out;
+    /* No more room than the space has networks: with more lines, one is there twice. */
+    const int n_networks = pada_path_count(space, MAX_PATHS);
+    for (pada_csv ahead = csv; n_lines < n_networks && pada_csv_row(&ahead);)
         n_lines++;
     if (n_lines > MAX_PATHS) {
-        st = PADA_FAIL(PADA_EDATA, "%s: %" PRId64 " lines; at most %d", file, n_lines, MAX_PATHS);
+        st = PADA_FAIL(PADA_EDATA, "%s: more than %d lines", file, MAX_PATHS);
         goto out;
     }
-    if ((st = pada_path_index_create(&seen, space, (int)n_lines)) != PADA_OK) goto out;
+    if ((st = pada_path_index_create(&seen, space, n_lines)) != PADA_OK) goto out;
     if ((st = read_lines(&csv, space, dialect, seen)) != PADA_OK) goto out;
     st = take_index(list, seen);
 out:

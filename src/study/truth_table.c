@@ -6,13 +6,13 @@
 #include "study/truth_table.h"
 
 #include <ctype.h>
-#include <float.h>
 #include <string.h>
 
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "space/path_index.h"
+#include "space/path_number.h"
 #include "study/builtin_truth.h"
 
 #define ARCH_COLUMN "arch"
@@ -24,6 +24,7 @@ struct pada_truth {
     int n_rows, n_columns;
     char (*names)[PADA_CSV_FIELD]; /* by column */
     pada_path_index *paths;
+    int *lines; /* of the file, by row; gone after the open */
     double *values;
 };
 
@@ -47,18 +48,23 @@ static pada_status read_names(pada_truth *t, pada_csv *c, layout *fields)
         bool twice = is_arch && has_arch;
         for (int i = 0; i < t->n_columns; i++)
             twice = twice || strcmp(name, t->names[i]) == 0;
-        if (twice) return PADA_FAIL(PADA_EDATA, "%s:1: two columns are called '%s'", c->name, name);
+        if (twice)
+            return PADA_FAIL(PADA_EDATA, "%s:%d: two columns are called '%s'", c->name, c->line,
+                             name);
         if (name[0] == '\0')
-            return PADA_FAIL(PADA_EDATA, "%s:1: column %d has no name", c->name,
+            return PADA_FAIL(PADA_EDATA, "%s:%d: column %d has no name", c->name, c->line,
                              fields->n_fields + 1);
         if (!is_arch && t->n_columns == MAX_COLUMNS)
-            return PADA_FAIL(PADA_EDATA, "%s:1: more than %d columns", c->name, MAX_COLUMNS);
+            return PADA_FAIL(PADA_EDATA, "%s:%d: more than %d columns", c->name, c->line,
+                             MAX_COLUMNS);
         has_arch = has_arch || is_arch;
         fields->column[fields->n_fields++] = is_arch ? FIELD_ARCH : t->n_columns;
         if (!is_arch) memcpy(t->names[t->n_columns++], name, sizeof name);
     }
-    if (!has_arch) return PADA_FAIL(PADA_EDATA, "%s:1: no column is called 'arch'", c->name);
-    if (t->n_columns == 0) return PADA_FAIL(PADA_EDATA, "%s:1: no column of values", c->name);
+    if (!has_arch)
+        return PADA_FAIL(PADA_EDATA, "%s:%d: no column is called 'arch'", c->name, c->line);
+    if (t->n_columns == 0)
+        return PADA_FAIL(PADA_EDATA, "%s:%d: no column of values", c->name, c->line);
     return PADA_OK;
 }
 
@@ -70,7 +76,7 @@ static pada_status keep_column(pada_truth *t, const pada_csv *c, const char *nam
     while (kept < t->n_columns && strcmp(t->names[kept], name) != 0)
         kept++;
     if (kept == t->n_columns)
-        return PADA_FAIL(PADA_EDATA, "%s:1: no column is called '%s'", c->name, name);
+        return PADA_FAIL(PADA_EDATA, "%s:%d: no column is called '%s'", c->name, c->line, name);
     memmove(t->names[0], t->names[kept], sizeof t->names[0]);
     t->n_columns = 1;
     for (int i = 0; i < fields->n_fields; i++)
@@ -83,7 +89,7 @@ static pada_status read_header(pada_truth *t, pada_csv *c, const char *only, lay
 {
     void *mem;
 
-    if (!pada_csv_line(c)) return PADA_FAIL(PADA_EDATA, "%s: the file is empty", c->name);
+    if (!pada_csv_row(c)) return PADA_FAIL(PADA_EDATA, "%s: the file is empty", c->name);
     PADA_TRY(pada_calloc(&mem, MAX_COLUMNS, sizeof *t->names));
     t->names = mem;
     PADA_TRY(read_names(t, c, fields));
@@ -100,7 +106,8 @@ static pada_status read_arch(pada_truth *t, const pada_csv *c, const char *text,
     const int number = pada_path_index_add(t->paths, &path);
     if (number != row)
         return PADA_FAIL(PADA_EDATA, "%s:%d: the architecture of line %d again", c->name, c->line,
-                         number + 2); /* after one line of header, from 1 */
+                         t->lines[number]);
+    t->lines[row] = c->line;
     return PADA_OK;
 }
 
@@ -113,28 +120,30 @@ static pada_status read_row(pada_truth *t, pada_csv *c, const layout *fields, in
 
         PADA_TRY(pada_csv_field(c, text));
         if (column == FIELD_ARCH) PADA_TRY(read_arch(t, c, text, row));
-        if (column < 0) continue;
-        double *value = &t->values[(size_t)column * (size_t)t->n_rows + (size_t)row];
-        if (pada_parse_double(text, t->names[column], -DBL_MAX, DBL_MAX, value) != PADA_OK)
-            return PADA_FAIL(PADA_EDATA, "%s:%d: %s", c->name, c->line, pada_message());
+        if (column < 0 || row == t->n_rows) continue;
+        PADA_TRY(pada_csv_number(c, text, t->names[column],
+                                 &t->values[(size_t)column * (size_t)t->n_rows + (size_t)row]));
     }
     return pada_csv_end(c);
 }
 
-/* Sizes everything for the lines that are left. */
+/* Sizes everything for the rows that are left, but for no more networks than the space has: with more,
+ * one is there twice. */
 static pada_status allocate_rows(pada_truth *t, const pada_csv *c)
 {
-    int64_t n = 0;
+    enum { MOST = INT32_MAX / 4 };
+    const int n_networks = pada_path_count(&t->space, MOST);
     void *mem;
 
-    for (pada_csv ahead = *c; pada_csv_line(&ahead);)
-        n++;
-    if (n == 0) return PADA_FAIL(PADA_EDATA, "%s: no rows", c->name);
-    if (n > INT32_MAX / 4)
+    for (pada_csv ahead = *c; t->n_rows < n_networks && pada_csv_row(&ahead);)
+        t->n_rows++;
+    if (t->n_rows == 0) return PADA_FAIL(PADA_EDATA, "%s: no rows", c->name);
+    if (t->n_rows > MOST)
         return PADA_FAIL(PADA_EDATA, "%s: more rows than can be counted", c->name);
-    t->n_rows = (int)n;
     PADA_TRY(pada_path_index_create(&t->paths, &t->space, t->n_rows));
-    PADA_TRY(pada_calloc(&mem, (size_t)n * (size_t)t->n_columns, sizeof *t->values));
+    PADA_TRY(pada_calloc(&mem, (size_t)t->n_rows, sizeof *t->lines));
+    t->lines = mem;
+    PADA_TRY(pada_calloc(&mem, (size_t)t->n_rows * (size_t)t->n_columns, sizeof *t->values));
     t->values = mem;
     return PADA_OK;
 }
@@ -145,7 +154,7 @@ static pada_status read_table(pada_truth *t, pada_csv *c, const char *only)
 
     PADA_TRY(read_header(t, c, only, &fields));
     PADA_TRY(allocate_rows(t, c));
-    for (int row = 0; pada_csv_line(c); row++)
+    for (int row = 0; pada_csv_row(c); row++)
         PADA_TRY(read_row(t, c, &fields, row));
     return PADA_OK;
 }
@@ -161,8 +170,10 @@ pada_status pada_truth_read(pada_truth **out, const pada_space *space, const cha
     PADA_TRY(pada_calloc(&mem, 1, sizeof **out));
     pada_truth *t = mem;
     t->space = *space;
-    pada_csv_init(&csv, name, &view);
-    const pada_status st = read_table(t, &csv, column);
+    pada_status st = pada_csv_init_foreign(&csv, name, &view);
+    if (st == PADA_OK) st = read_table(t, &csv, column);
+    pada_free(t->lines);
+    t->lines = NULL;
     if (st != PADA_OK) {
         pada_truth_close(t);
         return st;

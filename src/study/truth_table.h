@@ -3,7 +3,8 @@
  *   arch,cifar10,cifar100                  one column `arch` (canonical string), the others numbers
  *   |avg_pool_3x3~0|+...,85.86,52.9133     row 0: for NAS-Bench-201 the official index
  *
- * The file is checked as a whole when it is opened: what has a wrong row is not a table. */
+ * Files of spreadsheets are read as well (base/csv.h): quotes, semicolons or tabs, decimal commas,
+ * empty rows. The file is checked as a whole when it is opened: what has a wrong row is not a table. */
 #ifndef PADA_STUDY_TRUTH_TABLE_H
 #define PADA_STUDY_TRUTH_TABLE_H
 

@@ -81,6 +81,76 @@ static void test_small_tables(void **state)
     check_small("arch,cifar10,cifar100\r\n" SKIP_ALL ",1,2.5\r\n" NONE_ALL ",30,-4\r\n");
 }
 
+/* What LibreOffice, Excel and data frames write. */
+static void test_tables_of_spreadsheets(void **state)
+{
+    (void)state;
+    check_small("\xef\xbb\xbf"
+                "arch;cifar10;cifar100\r\n" SKIP_ALL ";1;2,5\r\n" NONE_ALL ";3e1;-4,0\r\n");
+    check_small("arch\tcifar10\tcifar100\n" SKIP_ALL "\t1\t2.5\n" NONE_ALL "\t30\t-4\n");
+    check_small("\"arch\",\"cifar10\",\"cifar100\"\n\"" SKIP_ALL "\",\"1\",2.5\n" NONE_ALL
+                ",\"30\",\"-4\"");
+    check_small("\n\r\narch;cifar10;cifar100\n\n" SKIP_ALL ";1;2.5\n;;\n" NONE_ALL
+                ";30;-4\n \t\n;;\n\n");
+}
+
+/* Quotes hold separators and quotes, in names of columns too. */
+static void test_quoted_names(void **state)
+{
+    pada_truth *truth;
+
+    (void)state;
+    assert_int_equal(open_text(&truth, "arch,\"a;b, \"\"c\"\"\",\"\t\"\n" SKIP_ALL ",1,2\n"),
+                     PADA_OK);
+    assert_int_equal(pada_truth_n_columns(truth), 2);
+    assert_string_equal(pada_truth_column_name(truth, 0), "a;b, \"c\"");
+    pada_truth_close(truth);
+}
+
+/* Room is made for networks, not for lines: 4 MB of newlines, and of one network. */
+static void test_long_files_take_no_room(void **state)
+{
+    enum { BYTES = 4 << 20, ROWS = 20000 };
+    static const char head[] = "arch,a\n" SKIP_ALL ",1\n", row[] = NONE_ALL ",1\n";
+    pada_truth *truth;
+    char *text = malloc(BYTES);
+
+    (void)state;
+    assert_non_null(text);
+    memset(text, '\n', BYTES);
+    memcpy(text, head, sizeof head - 1);
+    assert_int_equal(open_bytes(&truth, text, BYTES), PADA_OK);
+    assert_int_equal(pada_truth_count(truth), 1);
+    pada_truth_close(truth);
+    size_t n = sizeof head - 1;
+    for (int i = 0; i < ROWS; i++, n += sizeof row - 1)
+        memcpy(text + n, row, sizeof row - 1);
+    assert_int_equal(open_bytes(&truth, text, n), PADA_EDATA);
+    assert_non_null(strstr(pada_message(), ":4: the architecture of line 3 again"));
+    free(text);
+}
+
+/* All networks, and one of them again. */
+static void test_more_rows_than_networks(void **state)
+{
+    const pada_space space = nb201_space(NULL);
+    pada_text text = {0};
+    pada_truth *truth;
+
+    (void)state;
+    pada_text_add(&text, "a,arch\n");
+    for (int i = 0; i <= N_CELLS; i++) {
+        const pada_path cell = cell_at(i % N_CELLS);
+
+        pada_text_add(&text, "%d,", i);
+        assert_int_equal(space.ops->format(&space, &cell, space.ops->dialects[0], &text), PADA_OK);
+        pada_text_add(&text, "\n");
+    }
+    assert_int_equal(open_text(&truth, pada_text_str(&text)), PADA_EDATA);
+    assert_non_null(strstr(pada_message(), ":15627: the architecture of line 2 again"));
+    pada_text_deinit(&text);
+}
+
 static void test_unknown_column_offers_the_nearest(void **state)
 {
     const double *values;
@@ -129,7 +199,10 @@ static void test_bad_files_are_refused_with_the_line(void **state)
         const char *text, *message;
     } bad[] = {
         {"", ": the file is empty"},
-        {"\n", ":1: column 1 has no name"},
+        {"\n", ": the file is empty"},
+        {"\xff\xfe"
+         "a",
+         ": UTF-16 text; save it as CSV in UTF-8"},
         {"arch,a\n", ": no rows"},
         {"arch\n" SKIP_ALL "\n", ":1: no column of values"},
         {"name,a\n" SKIP_ALL ",1\n", ":1: no column is called 'arch'"},
@@ -147,10 +220,16 @@ static void test_bad_files_are_refused_with_the_line(void **state)
         {"arch,a\n" SKIP_ALL ",1x\n", ":2: a: '1x' is not a number"},
         {"arch,a\n" SKIP_ALL ",1\n" NONE_ALL ",1\n" SKIP_ALL ",2\n",
          ":4: the architecture of line 2 again"},
-        {"arch,a\n" SKIP_ALL ",1\n\n" NONE_ALL ",1\n", ":3: nb201 architecture, character 1"},
+        {"arch,a\n\n" SKIP_ALL ",1\n" NONE_ALL ",1\n\n" SKIP_ALL ",2\n",
+         ":6: the architecture of line 3 again"},
+        {"arch,a\n" SKIP_ALL ",\"1,5\"\n", ":2: a: '1,5' is not a number"}, /* 1.5 or 15? */
+        {"arch;a\n" SKIP_ALL ";1.234,5\n", ":2: a: '1.234,5' is not a number"},
+        {"arch;a\n" SKIP_ALL ",1\n", ":2: nb201 architecture, character "},
+        {"arch|a\n" SKIP_ALL "|1\n", ":1: no column is called 'arch'"},
+        {"arch,a\n\"" SKIP_ALL ",1\n", ":2: a quote that is not closed on its line"},
+        {"arch,a\n\"" SKIP_ALL "\"x,1\n", ":2: text after the closing quote of a field"},
         {"arch,a\n|nine~0|,1\n", ":2: nb201 architecture, character 2: unknown operator 'nine'"},
         {"arch,a\n[1;1;1;1;1;1],1\n", ":2: nb201 architecture, character 1"},
-        {"arch,a\n\"" SKIP_ALL "\",1\n", ":2: quoted fields"},
     };
     const int64_t live = pada_mem_live();
 
@@ -213,7 +292,7 @@ static void test_lack_of_memory_leaves_nothing_behind(void **state)
         assert_null(truth);
         assert_int_equal(pada_mem_live(), live);
     }
-    assert_true(n >= 5); /* the object, names, paths, values, slots */
+    assert_true(n >= 6); /* the object, names, paths, slots, lines, values */
     pada_truth_close(truth);
     assert_int_equal(pada_mem_live(), live);
 }
@@ -335,6 +414,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_tables),
+        cmocka_unit_test(test_tables_of_spreadsheets),
+        cmocka_unit_test(test_quoted_names),
+        cmocka_unit_test(test_long_files_take_no_room),
+        cmocka_unit_test(test_more_rows_than_networks),
         cmocka_unit_test(test_unknown_column_offers_the_nearest),
         cmocka_unit_test(test_one_column),
         cmocka_unit_test(test_bad_files_are_refused_with_the_line),

@@ -78,6 +78,10 @@ static void test_files(void **state)
     assert_int_equal(list.paths[1].choice[0], PADA_NB201_NONE);
     assert_int_equal(list.paths[2].choice[0], PADA_NB201_POOL);
     pada_path_list_deinit(&list);
+    assert_ok(pada_path_list_read(
+        &list, &space, write_text("list.txt", "\xef\xbb\xbf" SKIP_ALL "\r\n \r\n"), NULL));
+    assert_int_equal(list.n, 1);
+    pada_path_list_deinit(&list);
     assert_ok(
         pada_path_list_read(&list, &space, write_text("list.txt", "[4,2,1,2,1,1]\n"), "list"));
     assert_int_equal(list.paths[0].choice[1], 2);
@@ -94,6 +98,7 @@ static void test_bad_files(void **state)
         {SKIP_ALL "\n|nine~0|\n", ":2: nb201 architecture, character 2: unknown operator"},
         {SKIP_ALL "\n\n" SKIP_ALL "\n", ":3: this architecture stands further up already"},
         {"[4,2,1,2,1,1]\n", ":1: "},
+        {"\xff\xfe|", ": UTF-16 text; save it as CSV in UTF-8"},
     };
     const pada_space space = nb201_space(NULL);
     pada_path_list list = {0};
