@@ -214,6 +214,21 @@ pada_status pada_file_replace(const char *path, const void *bytes, size_t n)
     return pada_writer_commit(writer);
 }
 
+pada_status pada_file_sync(const char *path)
+{
+    int folder_fd;
+
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return fail_errno(errno == ENOENT ? PADA_ENOENT : PADA_EIO, path, errno);
+    const int failed = fsync(fd) != 0 ? errno : 0;
+    close(fd);
+    if (failed != 0) return fail_errno(PADA_EIO, path, failed);
+    PADA_TRY(open_folder(&folder_fd, path));
+    const int error = sync_folder(folder_fd);
+    if (folder_fd >= 0) close(folder_fd);
+    return error == 0 ? PADA_OK : fail_errno(PADA_EIO, path, error);
+}
+
 bool pada_path_is_dir(const char *path)
 {
     struct stat info;

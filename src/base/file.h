@@ -38,6 +38,9 @@ void pada_writer_abort(pada_writer *writer);         /* NULL is fine */
 /* The three calls above for one block of bytes. */
 pada_status pada_file_replace(const char *path, const void *bytes, size_t n);
 
+/* For files that grow: what was written to it, and its name, survive a power cut from now on. */
+pada_status pada_file_sync(const char *path);
+
 bool pada_path_is_dir(const char *path);
 bool pada_path_exists(const char *path);
 /* Makes the folder and its parents; an existing folder is fine. */

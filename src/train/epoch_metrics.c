@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -50,32 +49,50 @@ static const char *end_of_line(const char *line, const char *end)
     return line < end ? memchr(line, '\n', (size_t)(end - line)) : NULL;
 }
 
-/* How much of the file stays: the header and the whole rows of earlier epochs. */
-static size_t bytes_before(const char *text, size_t bytes, int epoch)
+/* The epoch that a row is about, -1 if it is not a row. `end` is its newline. */
+static int epoch_of(const char *line, const char *end)
+{
+    int64_t number = 0;
+    const char *p = line;
+
+    for (; p < end && *p >= '0' && *p <= '9' && number <= INT32_MAX; p++)
+        number = 10 * number + (*p - '0');
+    return p > line && p < end && *p == ',' && number <= INT32_MAX ? (int)number : -1;
+}
+
+/* How much of the file stays: the header and the whole rows of earlier epochs, *n_rows of them. */
+static size_t bytes_before(const char *text, size_t bytes, int epoch, int *n_rows)
 {
     const char *end = text + bytes, *line = end_of_line(text, end);
+    int last = -1;
 
+    *n_rows = 0;
     if (!line) return 0;
     line++;
     for (const char *next; (next = end_of_line(line, end)); line = next + 1) {
-        char *rest;
-        const long number = strtol(line, &rest, 10);
-        if (rest == line || *rest != ',' || number >= epoch) break;
+        const int number = epoch_of(line, next);
+        if (number <= last || number >= epoch) break;
+        last = number;
+        ++*n_rows;
     }
     return (size_t)(line - text);
 }
 
-pada_status pada_epoch_metrics_rewind(const char *run, int epoch)
+pada_status pada_epoch_metrics_rewind(const char *run, int epoch, int *n_missing)
 {
     pada_text path = {0};
     pada_file file = {0};
+    int n_rows = 0;
+    size_t keep = 0;
     pada_status st;
 
+    *n_missing = epoch;
     if ((st = path_of(&path, run)) != PADA_OK) goto out;
     if (!pada_path_exists(pada_text_str(&path))) goto out;
     if ((st = pada_file_open(&file, pada_text_str(&path))) != PADA_OK) goto out;
-    const size_t keep =
-        file.bytes > 0 && epoch > 0 ? bytes_before((const char *)file.data, file.bytes, epoch) : 0;
+    if (file.bytes > 0 && epoch > 0)
+        keep = bytes_before((const char *)file.data, file.bytes, epoch, &n_rows);
+    *n_missing = epoch - n_rows;
     if (keep != file.bytes) st = pada_file_replace(pada_text_str(&path), file.data, keep);
 out:
     pada_file_close(&file);
@@ -122,6 +139,17 @@ pada_status pada_epoch_metrics_append(const char *run, const pada_epoch_metrics 
     pada_status st = path_of(&path, run);
 
     if (st == PADA_OK) st = append(pada_text_str(&path), metrics);
+    pada_text_deinit(&path);
+    return st;
+}
+
+pada_status pada_epoch_metrics_sync(const char *run)
+{
+    pada_text path = {0};
+    pada_status st = path_of(&path, run);
+
+    if (st == PADA_OK && pada_path_exists(pada_text_str(&path)))
+        st = pada_file_sync(pada_text_str(&path));
     pada_text_deinit(&path);
     return st;
 }

@@ -28,12 +28,15 @@ double pada_epoch_metrics_get(const pada_epoch_metrics *metrics,
                               const char *name); /* NaN: not there */
 void pada_epoch_metrics_warn(pada_epoch_metrics *metrics, const char *word);
 
-/* epoch_metrics.csv of a run: a header and a row per epoch; the first column is `epoch`. */
+/* metrics.csv of a run: a header and a row per epoch; the first column is `epoch`. */
 
-/* Drops the rows of epochs from `epoch` on, which will be made again, and rows that are torn. */
-pada_status pada_epoch_metrics_rewind(const char *run, int epoch);
+/* Drops the rows of epochs from `epoch` on, which will be made again, and what follows a row that is
+ * torn or out of order. *n_missing: how many of the epochs before `epoch` have no row. */
+pada_status pada_epoch_metrics_rewind(const char *run, int epoch, int *n_missing);
 /* Appends the row, and the header before the first one. */
 pada_status pada_epoch_metrics_append(const char *run, const pada_epoch_metrics *metrics);
+/* What was appended survives a power cut; no file is fine. */
+pada_status pada_epoch_metrics_sync(const char *run);
 
 #ifdef __cplusplus
 }

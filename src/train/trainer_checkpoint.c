@@ -31,6 +31,8 @@ pada_status pada__trainer_save(trainer *t)
     PADA_TRY(pada_state_create(&state));
     visit(t, state);
     st = pada_state_finish(state);
+    /* First: no checkpoint is on the disk before the rows of the epochs that it is behind. */
+    if (st == PADA_OK) st = pada_epoch_metrics_sync(t->desc->run);
     if (st == PADA_OK) st = pada_checkpoint_save(t->desc->run, steps_done(t), state);
     pada_state_destroy(state);
     t->saved = pada_clock_seconds();
@@ -78,6 +80,23 @@ static void tell_lines(const trainer *t, char *lines)
     }
 }
 
+/* Drops the rows of epochs that will be run again, and says which are lost. */
+static pada_status rewind_metrics(trainer *t)
+{
+    const int n_done = (int)t->position[0];
+    int n_missing;
+    char text[120];
+
+    PADA_TRY(pada_epoch_metrics_rewind(t->desc->run, n_done, &n_missing));
+    if (n_missing > 0) {
+        snprintf(text, sizeof text,
+                 "metrics.csv lacks %d of the %d epochs that are done; they stay missing",
+                 n_missing, n_done);
+        tell(t, text);
+    }
+    return PADA_OK;
+}
+
 pada_status pada__trainer_resume(trainer *t)
 {
     pada_text notes = {0};
@@ -99,6 +118,5 @@ pada_status pada__trainer_resume(trainer *t)
     t->first_step = steps_done(t);
     pada_state_destroy(state);
     pada_text_deinit(&notes);
-    if (st == PADA_OK) st = pada_epoch_metrics_rewind(t->desc->run, (int)t->position[0]);
-    return st;
+    return st == PADA_OK ? rewind_metrics(t) : st;
 }

@@ -24,11 +24,14 @@ static void read_history(const char *run)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     const int epoch = n > 0 ? data[0] % 8 : 0; /* the rest is the file */
+    int n_missing;
 
     (void)fuzz_empty_folder("run");
     (void)fuzz_file("run/metrics.csv", n > 0 ? data + 1 : data, n > 0 ? n - 1 : 0);
     read_history(fuzz_path("run"));
-    if (pada_epoch_metrics_rewind(fuzz_path("run"), epoch) == PADA_OK)
+    if (pada_epoch_metrics_rewind(fuzz_path("run"), epoch, &n_missing) == PADA_OK) {
+        FUZZ_CHECK(n_missing >= 0 && n_missing <= epoch);
         read_history(fuzz_path("run"));
+    }
     return 0;
 }
