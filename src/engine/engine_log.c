@@ -23,6 +23,7 @@ void pada__log_free(pada_engine *e)
     pada_free(log->clip_factors);
     pada_free(log->site_norms);
     pada_free(log->active);
+    pada_free(log->fetched);
     if (log->records) e->backend->release(e->device, log->records);
     pada__results_free(e, &log->results, log->cap_images);
     *log = (engine_log){0};
@@ -38,8 +39,12 @@ static pada_status make_device_room(pada_engine *e, int64_t n_steps, int64_t n_i
     const int64_t size = pada_dtype_bytes(e->backend->dtype);
     engine_log *log = &e->log;
 
+    void *memory;
+
     PADA_TRY(pada__results_alloc(e, &log->results, n_images));
     if (!e->backend->clip_sgd) return PADA_OK;
+    PADA_TRY(pada_calloc(&memory, (size_t)(n_steps * record_size(e)), sizeof *log->fetched));
+    log->fetched = memory;
     return e->backend->alloc(e->device, &log->records, n_steps * record_size(e) * size);
 }
 
@@ -181,15 +186,13 @@ static void fetch_images(pada_engine *e)
     log->n_read_images = log->n_images;
 }
 
-static pada_status fetch_steps(pada_engine *e)
+static void fetch_steps(pada_engine *e)
 {
     engine_log *log = &e->log;
     const int64_t size = record_size(e), n = log->n_steps - log->n_read_steps;
-    void *memory;
+    double *records = log->fetched;
 
-    if (n == 0) return PADA_OK;
-    PADA_TRY(pada_calloc(&memory, (size_t)(n * size), sizeof(double)));
-    double *records = memory;
+    if (n == 0) return;
     e->backend->read(e->device, log->records, (pada_range){log->n_read_steps * size, n * size},
                      records);
     for (int64_t k = 0; k < n; k++) {
@@ -200,8 +203,6 @@ static pada_status fetch_steps(pada_engine *e)
                        records + k * size + 2);
     }
     log->n_read_steps = log->n_steps;
-    pada_free(records);
-    return PADA_OK;
 }
 
 pada_status pada__log_fetch(pada_engine *e)
@@ -211,7 +212,7 @@ pada_status pada__log_fetch(pada_engine *e)
 
     if (log->cap_steps == 0) return PADA_OK;
     fetch_images(e);
-    PADA_TRY(fetch_steps(e));
+    fetch_steps(e);
     if (first < log->n_steps)
         PADA_TRY(pada_backend_finish(e->backend, e->device)); /* the real reason, if any */
     for (int i = 0; i < log->n_steps; i++) /* again and again, until the log is emptied */

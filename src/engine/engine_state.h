@@ -24,6 +24,7 @@ typedef struct engine_log {
     int n_read_images, n_read_steps;
     pada_results results;   /* [cap_images] */
     void *records;          /* [cap_steps, 2 + n_groups] as clip_sgd writes them, or NULL */
+    double *fetched;        /* room for them here, or NULL */
     bool *active;           /* [cap_steps, n_groups] who had a gradient */
     double *losses, *norms; /* [cap_images] */
     int32_t *ranks;

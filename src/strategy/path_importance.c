@@ -140,15 +140,16 @@ static void update(pada_path_importance *pi, const pada_epoch *epoch)
         mix(pi, slot, pi->settings.scope == SHARED ? 0 : slot, tau);
 }
 
-void pada_path_importance_after_step(pada_path_importance *pi, pada_engine *e,
-                                     const pada_epoch *epoch)
+pada_status pada_path_importance_after_step(pada_path_importance *pi, pada_engine *e,
+                                            const pada_epoch *epoch)
 {
     pada_log log;
 
-    if (pi->settings.update != PER_STEP) return;
-    (void)pada_engine_log_read(e, &log); /* the next reader is told of a failure, too */
+    if (pi->settings.update != PER_STEP) return PADA_OK;
+    PADA_TRY(pada_engine_log_read(e, &log));
     add_step(pi, &log, log.n_steps - 1);
     update(pi, epoch);
+    return PADA_OK;
 }
 
 void pada_path_importance_end_epoch(pada_path_importance *pi, const pada_log *log,

@@ -40,9 +40,10 @@ pada_status pada_path_importance_init(pada_path_importance *pi, const pada_strat
 /* The path of a step and the factor of its gradient. */
 void pada_path_importance_draw(const pada_path_importance *pi, int64_t step, pada_path *path,
                                double *grad_scale);
-/* After every step: updates the distribution if that is asked for. */
-void pada_path_importance_after_step(pada_path_importance *pi, pada_engine *e,
-                                     const pada_epoch *epoch);
+/* After every step: updates the distribution if that is asked for. A failure of the log, of which
+ * nothing is learnt, is returned. */
+pada_status pada_path_importance_after_step(pada_path_importance *pi, pada_engine *e,
+                                            const pada_epoch *epoch);
 void pada_path_importance_end_epoch(pada_path_importance *pi, const pada_log *log,
                                     const pada_epoch *epoch);
 void pada_path_importance_visit(pada_path_importance *pi, pada_state *state);

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "engine/engine.h"
+#include "strategy/importance.h"
 
 enum { N = 2, SIZE = 8, PIXELS = 3 * SIZE * SIZE };
 
@@ -121,6 +123,47 @@ static void test_gradient_not_finite(void **state)
     pada_engine_destroy(e);
 }
 
+/* Paths whose distribution follows every step: the log is read in the step, without taking memory, and what
+ * it says is not lost. */
+static void test_update_per_step(void **state)
+{
+    enum { STEPS = 6, BAD = 4, PER_STEP = 1 };
+    const pada_importance_settings settings = {.path = {.update = PER_STEP, .tau_max = 1}};
+    const pada_epoch epoch = {.index = 2, .sgd = {.lr = 0.01, .clip = 5}};
+    const int32_t indices[N] = {0};
+    const pada_draws draws = {.batch = batch, .indices = indices};
+    pada_engine *e = make_engine();
+    const pada_strategy_env env = {.space = pada_engine_space(e),
+                                   .n_images = N,
+                                   .n_classes = 10,
+                                   .n_epochs = 4,
+                                   .labels = labels};
+    pada_importance im = {0};
+    pada_path_sampler before;
+    double stem[4 * 27];
+
+    (void)state;
+    CHECK_OK(pada_importance_init(&im, &env, &settings));
+    CHECK_OK(pada_engine_log_begin(e, STEPS, STEPS, STEPS * N));
+    for (int step = 0; step < BAD; step++) {
+        before = im.path.sampler;
+        CHECK_OK(pada_strategy_single_path(e, &path, &draws, NULL, 1, &epoch.sgd));
+        const int64_t count = pada_mem_count();
+        CHECK_OK(pada_path_importance_after_step(&im.path, e, &epoch));
+        assert_int_equal(pada_mem_count(), count);
+        assert_memory_not_equal(&before, &im.path.sampler, sizeof before);
+    }
+    pada_engine_read_weight(e, 0, stem);
+    stem[5] = NAN;
+    pada_engine_write_weight(e, 0, stem);
+    before = im.path.sampler;
+    assert_int_equal(pada_importance_step(&im, e, &draws, &epoch, BAD), PADA_ENUMERIC);
+    assert_non_null(strstr(pada_message(), "nan in step 4 of the log"));
+    assert_memory_equal(&before, &im.path.sampler, sizeof before);
+    pada_importance_deinit(&im);
+    pada_engine_destroy(e);
+}
+
 /* A failure of one device is not that of the next. */
 static void test_next_device_is_fine(void **state)
 {
@@ -137,9 +180,8 @@ static void test_next_device_is_fine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_failure_stays),
-        cmocka_unit_test(test_failure_on_the_way_back),
-        cmocka_unit_test(test_gradient_not_finite),
+        cmocka_unit_test(test_failure_stays),       cmocka_unit_test(test_failure_on_the_way_back),
+        cmocka_unit_test(test_gradient_not_finite), cmocka_unit_test(test_update_per_step),
         cmocka_unit_test(test_next_device_is_fine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
