@@ -205,7 +205,14 @@ static void show_note(void *user, const char *text)
 {
     truth *t = user;
 
-    if (!t->train_args.quiet || strncmp(text, "going on", 8) != 0) pada_meter_say(&t->meter, text);
+    pada_meter_say(&t->meter, text);
+}
+
+static void show_resumed(void *user, const char *text)
+{
+    truth *t = user;
+
+    if (!t->train_args.quiet) pada_meter_say(&t->meter, text);
 }
 
 static pada_status train_networks(truth *t)
@@ -226,7 +233,8 @@ static pada_status train_networks(truth *t)
                                 .stop = pada_stop_signal(),
                                 .user = t,
                                 .progress = show_progress,
-                                .note = show_note});
+                                .note = show_note,
+                                .resumed = show_resumed});
     pada_meter_end(&t->meter);
     return st;
 }
@@ -242,25 +250,33 @@ static const double *column_values(const truth *t, int column)
     return values;
 }
 
+static void add_json_row(const truth *t, const char *arch, int row, pada_text *out)
+{
+    json_t *object = json_object(), *seeds = json_array();
+    const int first = t->n_seeds > 1 ? 1 : 0;
+
+    for (int k = first; k < pada_truth_n_columns(t->table); k++)
+        if (json_array_append_new(seeds, json_real(column_values(t, k)[row])) != 0)
+            out->status = PADA_FAIL(PADA_ENOMEM, "out of memory (JSON)");
+    pada_json_set(out, object, "arch", json_string(arch));
+    pada_json_set(out, object, "top1", json_real(column_values(t, 0)[row]));
+    pada_json_set(out, object, "seeds", seeds);
+    pada_json_line(out, object);
+}
+
 static pada_status add_json(const truth *t, pada_text *out)
 {
     const pada_space_ops *ops = t->space.ops;
-    const int first = t->n_seeds > 1 ? 1 : 0;
+    pada_status st = PADA_OK;
 
-    for (int row = 0; row < pada_truth_count(t->table); row++) {
+    for (int row = 0; st == PADA_OK && row < pada_truth_count(t->table); row++) {
         pada_text arch = {0};
-        PADA_TRY(ops->format(&t->space, pada_truth_path(t->table, row), NULL, &arch));
-        json_t *object = json_object(), *seeds = json_array();
-        for (int k = first; k < pada_truth_n_columns(t->table); k++)
-            if (json_array_append_new(seeds, json_real(column_values(t, k)[row])) != 0)
-                out->status = PADA_FAIL(PADA_ENOMEM, "out of memory (JSON)");
-        pada_json_set(out, object, "arch", json_string(arch.data));
-        pada_json_set(out, object, "top1", json_real(column_values(t, 0)[row]));
-        pada_json_set(out, object, "seeds", seeds);
-        pada_json_line(out, object);
+        st = ops->format(&t->space, pada_truth_path(t->table, row), NULL, &arch);
+        if (st == PADA_OK) add_json_row(t, pada_text_str(&arch), row, out);
+        if (st == PADA_OK) st = out->status;
         pada_text_deinit(&arch);
     }
-    return out->status;
+    return st;
 }
 
 /* How alike the trainings of two seeds rank the networks: what no supernet can be better than. */

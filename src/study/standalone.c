@@ -117,6 +117,13 @@ static void tell(void *context, const char *text)
     if (s->desc->note) s->desc->note(s->desc->user, text);
 }
 
+static void tell_resumed(void *context, const char *text)
+{
+    const standalone *s = context;
+
+    if (s->desc->resumed) s->desc->resumed(s->desc->user, text);
+}
+
 /* Time left, at least a little, since 0 means forever. */
 static double seconds_left(const standalone *s)
 {
@@ -133,16 +140,17 @@ static pada_status train(const standalone *s, const char *arch, uint64_t seed, c
     pada_recipe recipe = *desc->recipe;
 
     recipe.seed = seed;
-    return pada_train(&(pada_train_desc){.engine = desc->engine,
-                                         .data = desc->data,
-                                         .recipe = &recipe,
-                                         .strategy = &pada_strategy_single,
-                                         .settings = &settings,
-                                         .run = folder,
-                                         .checkpoint_seconds = desc->checkpoint_seconds,
-                                         .max_seconds = seconds_left(s),
-                                         .stop = desc->stop,
-                                         .listener = {.context = (void *)s, .message = tell}});
+    return pada_train(&(pada_train_desc){
+        .engine = desc->engine,
+        .data = desc->data,
+        .recipe = &recipe,
+        .strategy = &pada_strategy_single,
+        .settings = &settings,
+        .run = folder,
+        .checkpoint_seconds = desc->checkpoint_seconds,
+        .max_seconds = seconds_left(s),
+        .stop = desc->stop,
+        .listener = {.context = (void *)s, .message = tell, .resumed = tell_resumed}});
 }
 
 /* Trains a form to its end, evaluates it and keeps the result. */

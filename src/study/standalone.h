@@ -54,7 +54,8 @@ typedef struct pada_standalone_desc {
     const volatile sig_atomic_t *stop; /* stop as soon as it is not 0; may be NULL */
     void *user;
     void (*progress)(void *user, const pada_standalone_progress *progress);
-    void (*note)(void *user, const char *text); /* one line, without newline */
+    void (*note)(void *user, const char *text);    /* one line, without newline */
+    void (*resumed)(void *user, const char *text); /* the same about where a training goes on */
 } pada_standalone_desc;
 
 /* Trains what is not trained yet and writes the table. PADA_ESTOPPED after a stop: the same call

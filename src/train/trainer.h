@@ -41,6 +41,8 @@ typedef struct pada_train_listener {
     /* before the first step of a supernet, in runs with several: its sub-space */
     void (*phase)(void *context, const pada_progress *progress, const pada_subspace *part);
     void (*message)(void *context, const char *text); /* one line, without newline */
+    void (*resumed)(void *context,
+                    const char *text); /* where a run goes on; NULL: a message, too */
 } pada_train_listener;
 
 typedef struct pada_train_desc {

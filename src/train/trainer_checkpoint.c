@@ -71,6 +71,16 @@ static pada_status load(trainer *t, pada_state *state)
     return PADA_OK;
 }
 
+static void tell_resumed(const trainer *t, const char *text)
+{
+    const pada_train_listener *listener = &t->desc->listener;
+
+    if (listener->resumed)
+        listener->resumed(listener->context, text);
+    else
+        tell(t, text);
+}
+
 /* Tells the lines of a text one by one. */
 static void tell_lines(const trainer *t, char *lines)
 {
@@ -113,7 +123,7 @@ pada_status pada__trainer_resume(trainer *t)
         char text[120];
         snprintf(text, sizeof text, "going on at epoch %" PRId64 ", step %" PRId64,
                  t->position[0] + 1, t->position[1] + 1);
-        tell(t, text);
+        tell_resumed(t, text);
     }
     t->first_step = steps_done(t);
     pada_state_destroy(state);

@@ -120,6 +120,23 @@ static double train_one(const pada_path *path, uint64_t seed)
     return 100.0 * found.top1 / found.n_images;
 }
 
+/* What was told: warnings, and where trainings went on. */
+typedef struct told {
+    int notes, resumed;
+} told;
+
+static void count_note(void *user, const char *text)
+{
+    (void)text;
+    ((told *)user)->notes++;
+}
+
+static void count_resumed(void *user, const char *text)
+{
+    (void)text;
+    ((told *)user)->resumed++;
+}
+
 /* ---- tests ---- */
 
 static void test_values(void **state)
@@ -162,6 +179,7 @@ static volatile sig_atomic_t stop_now;
 /* Every call may do one step more and is then stopped: the slowest way to the same table. */
 static void test_stopped_at_every_step(void **state)
 {
+    told n_told = {0};
     int n_calls = 0;
     pada_status st;
 
@@ -172,6 +190,9 @@ static void test_stopped_at_every_step(void **state)
     do {
         pada_standalone_desc desc = describe(scratch_path("by-step"), N_PATHS, 1);
         desc.stop = &stop_now;
+        desc.user = &n_told;
+        desc.note = count_note;
+        desc.resumed = count_resumed;
         st = pada_standalone_run(&desc);
         assert_true(++n_calls < 100);
         assert_true(st == PADA_OK || st == PADA_ESTOPPED);
@@ -180,6 +201,8 @@ static void test_stopped_at_every_step(void **state)
     /* The last step of a training is not stopped at; the next training begins at once or not. */
     assert_in_range(n_calls, N_FORMS * (STEPS - 1), N_FORMS * (STEPS + 1));
     assert_same_table(scratch_path("at-once"), scratch_path("by-step"));
+    assert_true(n_told.resumed > N_FORMS);
+    assert_int_equal(n_told.notes, 0); /* going on is no warning */
 }
 
 /* A time limit stops as well, and each call gets on. */
