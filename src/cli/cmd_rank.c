@@ -448,5 +448,6 @@ const pada_command pada_command_rank = {
         "pada rank --predictions scores.csv --truth truth.csv --truth-column cifar10 --json",
     .state_bytes = sizeof(rank),
     .bind = bind,
+    .stoppable = true,
     .run = run,
 };

@@ -306,6 +306,7 @@ const pada_command pada_command_train = {
     .state_bytes = sizeof(train),
     .prepare = prepare,
     .bind = bind,
+    .stoppable = true,
     .run = run,
     .deinit = deinit,
 };

@@ -379,5 +379,6 @@ const pada_command pada_command_truth = {
         "pada truth --builtin",
     .state_bytes = sizeof(truth),
     .bind = bind,
+    .stoppable = true,
     .run = run,
 };

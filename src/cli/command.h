@@ -24,6 +24,8 @@ typedef struct pada_command {
      * ends. */
     size_t state_bytes;
     pada_status (*bind)(void *self, pada_options *options);
+    /* Whether it can be stopped by a signal and goes on later: signals are caught from the start. */
+    bool stoppable;
     /* Runs it; options are parsed. Results go to stdout, everything else to stderr. */
     pada_status (*run)(void *self, const pada_options *options);
     /* Gives back what options are bound to beside `self`, when they are gone; called also after a

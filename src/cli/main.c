@@ -5,6 +5,7 @@
 
 #include "cli/call.h"
 #include "cli/help.h"
+#include "cli/stop_signal.h"
 
 static pada_status run_call(pada_call *call, int argc, const char *const *argv)
 {
@@ -26,6 +27,7 @@ static pada_status run(int argc, const char *const *argv)
         return PADA_OK;
     }
     PADA_TRY(pada_command_find(&command, is_help ? "help" : name));
+    if (command->stoppable) (void)pada_stop_signal();
     const int n_words = argc > 2 ? argc - 2 : 0;
     PADA_TRY(pada_call_open(&call, command, n_words, argv + 2));
     const pada_status st = n_words == 1 && strcmp(argv[2], "-h") == 0
