@@ -13,9 +13,9 @@
  *
  * Functions that can fail return a pada_status; the reason in one line is pada_message() of the same
  * thread. On failure an `out` handle is NULL and nothing has changed. A handle belongs to its opener,
- * who closes it; NULL may be closed. Two threads may use two handles, but not one. Names of files are
- * taken as the system takes them. Nothing here prints, exits, or reads more of the environment than
- * OMP_NUM_THREADS. */
+ * who closes it; NULL may be closed. Threads may share a handle: calls for one net wait for each other.
+ * Names of files are taken as the system takes them. Nothing here prints, exits, or reads more of the
+ * environment than OMP_NUM_THREADS. */
 #ifndef PADA_H
 #define PADA_H
 

@@ -1,4 +1,5 @@
 /* api.c - the functions of include/pada.h: arguments are checked here, the layers below do the work. */
+#include <pthread.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -18,6 +19,7 @@ struct pada_images {
 struct pada_net {
     pada_engine *engine;
     int batch_size;
+    pthread_mutex_t *lock; /* owned; held while the engine is used */
 };
 
 const char *pada_version(void)
@@ -186,6 +188,20 @@ static pada_status describe_engine(pada_engine_desc *desc, const pada_net_config
     return PADA_OK;
 }
 
+static pada_status create_lock(pthread_mutex_t **out)
+{
+    void *memory;
+
+    PADA_TRY(pada_calloc(&memory, 1, sizeof **out));
+    const int error = pthread_mutex_init(memory, NULL);
+    if (error != 0) {
+        pada_free(memory);
+        return PADA_FAIL(PADA_ENOMEM, "out of memory (a lock: %s)", strerror(error));
+    }
+    *out = memory;
+    return PADA_OK;
+}
+
 pada_status pada_net_create(pada_net **out, const pada_space *space, const pada_net_config *config)
 {
     pada_engine_desc desc = {.space = space};
@@ -200,7 +216,8 @@ pada_status pada_net_create(pada_net **out, const pada_space *space, const pada_
     PADA_TRY(pada_calloc(&memory, 1, sizeof *net));
     net = memory;
     net->batch_size = desc.batch_size;
-    st = pada_engine_create(&net->engine, &desc);
+    st = create_lock(&net->lock);
+    if (st == PADA_OK) st = pada_engine_create(&net->engine, &desc);
     if (st == PADA_OK) st = pada_engine_init_weights(net->engine, 0);
     if (st != PADA_OK) {
         pada_net_destroy(net);
@@ -214,22 +231,40 @@ void pada_net_destroy(pada_net *net)
 {
     if (!net) return;
     pada_engine_destroy(net->engine);
+    if (net->lock) pthread_mutex_destroy(net->lock);
+    pada_free(net->lock);
     pada_free(net);
+}
+
+/* The engine, for this thread alone until it is given back; others wait. */
+static pada_engine *take_engine(const pada_net *net)
+{
+    PADA_ASSERT(pthread_mutex_lock(net->lock) == 0);
+    return net->engine;
+}
+
+static pada_status give_back(const pada_net *net, pada_status st)
+{
+    PADA_ASSERT(pthread_mutex_unlock(net->lock) == 0);
+    return st;
 }
 
 pada_status pada_net_init(pada_net *net, uint64_t seed)
 {
-    return net ? pada_engine_init_weights(net->engine, seed) : fail_null(__func__);
+    if (!net) return fail_null(__func__);
+    return give_back(net, pada_engine_init_weights(take_engine(net), seed));
 }
 
 pada_status pada_net_load(pada_net *net, const char *path)
 {
-    return net && path ? pada_engine_load_weights(net->engine, path) : fail_null(__func__);
+    if (!net || !path) return fail_null(__func__);
+    return give_back(net, pada_engine_load_weights(take_engine(net), path));
 }
 
 pada_status pada_net_save(const pada_net *net, const char *path)
 {
-    return net && path ? pada_engine_save_weights(net->engine, path) : fail_null(__func__);
+    if (!net || !path) return fail_null(__func__);
+    return give_back(net, pada_engine_save_weights(take_engine(net), path));
 }
 
 pada_status pada_net_evaluate(pada_net *net, const pada_path *path, const pada_images *images,
@@ -246,10 +281,20 @@ pada_status pada_net_evaluate(pada_net *net, const pada_path *path, const pada_i
                                                    .limit = limit,
                                                    .batch_size = net->batch_size,
                                                }));
-    const pada_status st = pada_evaluator_run(evaluator, net->engine, path, NULL, &result);
+    const pada_status st =
+        give_back(net, pada_evaluator_run(evaluator, take_engine(net), path, NULL, &result));
     pada_evaluator_destroy(evaluator);
     if (st == PADA_OK) *out = result;
     return st;
+}
+
+static pada_status predict(pada_engine *engine, const pada_path *path, const pada_batch *batch,
+                           double *scores)
+{
+    PADA_TRY(pada_engine_forward(engine, path, batch, PADA_EVAL));
+    PADA_TRY(pada_engine_finish(engine));
+    pada_engine_logits(engine, scores);
+    return PADA_OK;
 }
 
 pada_status pada_net_predict(pada_net *net, const pada_path *path, const float *pixels, int n,
@@ -270,9 +315,7 @@ pada_status pada_net_predict(pada_net *net, const pada_path *path, const float *
     if ((st = pada_calloc(&scores, (size_t)n, (size_t)classes * sizeof(double))) != PADA_OK)
         goto out;
     const pada_batch batch = {.n = n, .images = pixels, .labels = labels};
-    if ((st = pada_engine_forward(net->engine, path, &batch, PADA_EVAL)) != PADA_OK) goto out;
-    if ((st = pada_engine_finish(net->engine)) != PADA_OK) goto out;
-    pada_engine_logits(net->engine, scores);
+    if ((st = give_back(net, predict(take_engine(net), path, &batch, scores))) != PADA_OK) goto out;
     for (int64_t i = 0; i < (int64_t)n * classes; i++)
         logits[i] = (float)((const double *)scores)[i];
 out:

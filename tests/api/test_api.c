@@ -7,6 +7,7 @@
 /* clang-format on */
 #include <math.h>
 #include <pada.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,6 +216,56 @@ static void evaluation_agrees_with_predictions(void **state)
     pada_images_close(set);
 }
 
+/* A thread that asks one net about one path, again and again. */
+typedef struct asker {
+    pada_net *net;
+    const pada_images *images;
+    pada_path path;
+    pada_evaluation expected;
+    int n_wrong;
+} asker;
+
+static void *ask(void *argument)
+{
+    asker *a = argument;
+    pada_evaluation result;
+
+    for (int i = 0; i < 20; i++) {
+        a->n_wrong +=
+            pada_net_evaluate(a->net, &a->path, a->images, N_IMAGES, &result) != PADA_OK ||
+            result.loss != a->expected.loss || result.top1 != a->expected.top1;
+        a->n_wrong += pada_net_load(a->net, "/nowhere/w.safetensors") != PADA_ENOENT ||
+                      strncmp(pada_message(), "/nowhere/", 9) != 0;
+    }
+    return NULL;
+}
+
+static void threads_wait_for_each_other(void **state)
+{
+    enum { N_THREADS = 4 };
+    pthread_t threads[N_THREADS];
+    asker askers[N_THREADS];
+    pada_images *set;
+
+    (void)state;
+    assert_int_equal(pada_images_open(&set, "builtin", PADA_SPLIT_TEST, 0), PADA_OK);
+    pada_net *net = small_net(set, 8);
+    for (int i = 0; i < N_THREADS; i++) {
+        askers[i] = (asker){
+            .net = net, .images = set, .path = {{3, 1, (uint8_t)i, 1, (uint8_t)(4 - i), 3}}};
+        assert_int_equal(
+            pada_net_evaluate(net, &askers[i].path, set, N_IMAGES, &askers[i].expected), PADA_OK);
+    }
+    for (int i = 0; i < N_THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, ask, &askers[i]), 0);
+    for (int i = 0; i < N_THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_int_equal(askers[i].n_wrong, 0);
+    }
+    pada_net_destroy(net);
+    pada_images_close(set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +275,7 @@ int main(void)
         cmocka_unit_test(images),
         cmocka_unit_test(wrong_nets_are_refused),
         cmocka_unit_test(evaluation_agrees_with_predictions),
+        cmocka_unit_test(threads_wait_for_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
