@@ -75,8 +75,11 @@ static bool is_same_name(const char *name, const char *typed, size_t n)
 
 static entry *find(const pada_options *options, const char *typed, size_t n)
 {
-    for (int i = 0; i < options->n_entries; i++)
-        if (is_same_name(options->entries[i].opt->name, typed, n)) return &options->entries[i];
+    for (int i = 0; i < options->n_entries; i++) {
+        const pada_opt *opt = options->entries[i].opt;
+        if (is_same_name(opt->name, typed, n) || (opt->also && is_same_name(opt->also, typed, n)))
+            return &options->entries[i];
+    }
     return NULL;
 }
 
@@ -131,6 +134,7 @@ pada_status pada_options_bind(pada_options *options, const pada_opt *table, void
     for (int i = 0; i < n; i++) {
         const pada_opt *opt = &table[i];
         PADA_ASSERT(!find(options, opt->name, strlen(opt->name)));
+        PADA_ASSERT(!opt->also || !find(options, opt->also, strlen(opt->also)));
         PADA_ASSERT(opt->type != PADA_OPT_CHOICE || opt->choices);
         entry *e = &options->entries[options->n_entries++];
         *e = (entry){
@@ -158,12 +162,28 @@ pada_status pada_options_set_default(pada_options *options, const char *name, co
     return st;
 }
 
+/* Whether a word is one of those in "a|b|c". */
+static bool is_among(const char *words, const char *word)
+{
+    const size_t n = strlen(word);
+
+    for (; words; words = strchr(words, '|') ? strchr(words, '|') + 1 : NULL)
+        if (strncmp(words, word, n) == 0 && (words[n] == '|' || words[n] == '\0')) return true;
+    return false;
+}
+
 /* The option name nearest to `typed`, for messages; NULL if none is near. */
 static pada_status nearest_name(const pada_options *options, const char *typed, const char **out)
 {
     void *memory;
 
     *out = NULL;
+    for (int i = 0; i < options->n_entries; i++) {
+        const pada_opt *opt = options->entries[i].opt;
+        if (!is_among(opt->tried, typed)) continue;
+        *out = opt->name;
+        return PADA_OK;
+    }
     PADA_TRY(pada_calloc(&memory, (size_t)options->n_entries, sizeof(const char *)));
     const char **names = memory;
     for (int i = 0; i < options->n_entries; i++)

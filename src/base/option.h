@@ -48,6 +48,10 @@ typedef struct pada_opt {
     /* STRING: the i-th of the names that it takes, NULL after the last, for manuals and completion;
      * NULL: there is no list. */
     const char *(*names)(int i);
+    const char *also; /* a name that it had before, which still works; not shown */
+    /* Names that people try instead, "path|network": a wrong name that is one of them is answered
+     * with this option, however unlike it is. */
+    const char *tried;
 } pada_opt;
 
 /* A set of tables bound to structs, and the words that are not flags. */

@@ -7,6 +7,7 @@ static const pada_opt options_table[] = {
     {.name = "arch",
      .type = PADA_OPT_STRING,
      .offset = offsetof(pada_single_settings, arch),
+     .tried = "path|network|architecture",
      .meta = "ARCH",
      .help = "the network to train, in any dialect of the space"},
     {.name = NULL},

@@ -16,25 +16,25 @@ typedef struct settings {
 
 static const pada_opt table[] = {
     {"batch-size", PADA_OPT_INT, offsetof(settings, batch_size), "256", 1, 1e6, NULL, "N",
-     "images per step", false, NULL},
+     "images per step", false, NULL, "batch", NULL},
     {"depth", PADA_OPT_INT, offsetof(settings, depth), NULL, 1, 9, NULL, NULL, "layers", false,
-     NULL},
+     NULL, NULL, "layers|size"},
     {"seed", PADA_OPT_U64, offsetof(settings, seed), "0", 0, 0, NULL, NULL, "of all random numbers",
-     false, NULL},
+     false, NULL, NULL, NULL},
     {"lr", PADA_OPT_DOUBLE, offsetof(settings, lr), "0.025", 0, 1, NULL, NULL, "learning rate",
-     false, NULL},
+     false, NULL, NULL, NULL},
     {"decay", PADA_OPT_DOUBLE, offsetof(settings, decay), NULL, 0, 0, NULL, NULL, "weight decay",
-     false, NULL},
+     false, NULL, NULL, NULL},
     {"amp", PADA_OPT_BOOL, offsetof(settings, amp), "true", 0, 0, NULL, NULL, "mixed precision",
-     false, NULL},
+     false, NULL, NULL, NULL},
     {"verbose", PADA_OPT_BOOL, offsetof(settings, verbose), NULL, 0, 0, NULL, NULL, "say more",
-     false, NULL},
+     false, NULL, NULL, NULL},
     {"out", PADA_OPT_STRING, offsetof(settings, out), NULL, 0, 0, NULL, "DIR", "run folder", false,
-     NULL},
-    {"note", PADA_OPT_STRING, offsetof(settings, note), "none", 0, 0, NULL, NULL, NULL, false,
-     NULL},
+     NULL, NULL, NULL},
+    {"note", PADA_OPT_STRING, offsetof(settings, note), "none", 0, 0, NULL, NULL, NULL, false, NULL,
+     NULL, NULL},
     {"method", PADA_OPT_CHOICE, offsetof(settings, method), "pada", 0, 0, "spos|pada", NULL,
-     "strategy", false, NULL},
+     "strategy", false, NULL, NULL, NULL},
     {0},
 };
 
@@ -158,6 +158,28 @@ static void words_are_what_is_left(void **state)
     assert_true(values.lr == 0.5);
 }
 
+static void earlier_names_work(void **state)
+{
+    pada_text text = {0};
+
+    (void)state;
+    assert_ok(parse("--batch", "32"));
+    assert_int_equal(values.batch_size, 32);
+    assert_true(pada_options_given(options, "batch-size"));
+    assert_fails(parse("--batch", "x"), PADA_EINVAL, "--batch-size: 'x' is not a whole number");
+    assert_int_equal(unbind(NULL), 0);
+    assert_int_equal(bind(NULL), 0);
+    assert_ok(load_text("batch: 16\n"));
+    assert_int_equal(values.batch_size, 16);
+    pada_options_help(options, &text);
+    assert_non_null(strstr(pada_text_str(&text), "--batch-size N"));
+    assert_null(strstr(pada_text_str(&text), "--batch "));
+    pada_text_deinit(&text);
+    pada_options_dump(options, &text);
+    assert_int_equal(strncmp(pada_text_str(&text), "batch-size: 16\n", 15), 0);
+    pada_text_deinit(&text);
+}
+
 static void flag_errors_offer_help(void **state)
 {
     (void)state;
@@ -168,6 +190,12 @@ static void flag_errors_offer_help(void **state)
     assert_fails(parse("--no-verbsoe"), PADA_EINVAL,
                  "unknown option --no-verbsoe (did you mean --no-verbose?)");
     assert_fails(parse("--zzzzzz"), PADA_EINVAL, "unknown option --zzzzzz");
+    /* What people try is known, however unlike the name it is. */
+    assert_fails(parse("--size", "3"), PADA_EINVAL,
+                 "unknown option --size (did you mean --depth?)");
+    assert_fails(parse("--layers=3"), PADA_EINVAL,
+                 "unknown option --layers (did you mean --depth?)");
+    assert_fails(parse("--layersize"), PADA_EINVAL, "unknown option --layersize");
     assert_fails(parse("-h"), PADA_EINVAL, "unknown option -h");
     assert_fails(parse("--=3"), PADA_EINVAL, "unknown option --");
     assert_fails(parse("--batch-size", "abc"), PADA_EINVAL,
@@ -383,7 +411,7 @@ static void long_usage_gets_its_own_line(void **state)
 {
     static const pada_opt wide[] = {
         {"algorithm-of-the-search", PADA_OPT_CHOICE, 0, NULL, 0, 0, "evolution|random", NULL, "how",
-         false, NULL},
+         false, NULL, NULL, NULL},
         {0},
     };
     pada_options *other;
@@ -548,7 +576,7 @@ static void destroy_clears_the_strings(void **state)
 static void tables_can_be_combined(void **state)
 {
     static const pada_opt second[] = {
-        {"gamma", PADA_OPT_DOUBLE, 0, "2", 0, 0, NULL, NULL, "exponent", false, NULL},
+        {"gamma", PADA_OPT_DOUBLE, 0, "2", 0, 0, NULL, NULL, "exponent", false, NULL, NULL, NULL},
         {0},
     };
     double gamma;
@@ -614,6 +642,7 @@ int main(void)
         unit(last_flag_wins),
         unit(booleans_have_four_forms),
         unit(words_are_what_is_left),
+        unit(earlier_names_work),
         unit(flag_errors_offer_help),
         unit(missing_value_is_an_error),
         unit(failed_flag_keeps_the_old_value),

@@ -3,7 +3,7 @@
 # shellcheck source=tests/cli/harness.sh
 . "$(dirname "$0")/harness.sh"
 
-small='--channels 4 --cells 1 --image-size 8 --batch 4 --repeats 2 --threads 2'
+small='--channels 4 --cells 1 --image-size 8 --batch-size 4 --repeats 2 --threads 2'
 
 # expect_keys NAME...: one JSON object per line, each with these keys.
 expect_keys() {
@@ -16,7 +16,7 @@ expect_keys() {
 printf '[3,3,3,3,3,3]\n\n|none~0|+|none~0|none~1|+|skip_connect~0|none~1|none~2|\n[1,2,3,4,0,1]\n' >"$work/paths"
 for what in step eval rank; do
     # shellcheck disable=SC2086 # the list is split into words on purpose
-    pada bench $what $small --images 10 --paths "$work/paths" --json --per-path
+    pada bench $what $small --images 10 --list "$work/paths" --json --per-path
     expect_rc 0
     expect_no_err
     expect_out_has "\"name\": \"$what\""
@@ -26,18 +26,18 @@ for what in step eval rank; do
     [ "$(sed 's/.*"path_ms": \[//' "$work/out" | tr ',' '\n' | wc -l)" -eq 3 ] || complain 'not three times'
 done
 # shellcheck disable=SC2086
-pada bench step $small --n-paths 2
+pada bench step $small --networks 2
 expect_rc 0
 expect_out_has 'images/s'
 # fewer images than a batch: so many are evaluated
-pada bench rank --channels 4 --cells 1 --image-size 8 --batch 64 --images 3 --n-paths 1 --repeats 1 --json
+pada bench rank --channels 4 --cells 1 --image-size 8 --batch-size 64 --images 3 --networks 1 --repeats 1 --json
 expect_rc 0
 checks=$((checks + 1))
 python3 -c 'import json, sys; d = json.load(sys.stdin); sys.exit(abs(d["images_per_second"] * d["ms"] / 3e3 - 1) > 1e-6)' \
     <"$work/out" || complain 'not three images'
 for n in 1 3; do
     # shellcheck disable=SC2086
-    pada bench rank $small --images 10 --n-paths 2 --in-flight $n --burst 2 --json
+    pada bench rank $small --images 10 --networks 2 --in-flight $n --burst 2 --json
     expect_rc 0
     expect_no_err
     expect_out_has '"name": "rank"'
@@ -46,18 +46,30 @@ for n in 0 17 two; do
     pada bench rank --in-flight $n
     refused 2 'in-flight'
 done
-pada bench kernels --batch 2 --repeats 1 --json
+pada bench kernels --batch-size 2 --repeats 1 --json
 expect_rc 0
 expect_no_err
 expect_keys name direction channels size ms gflops peak_gflops
 expect_out_has '"name": "conv3x3", "direction": "backward", "channels": 64'
 # shellcheck disable=SC2086
-printf '\n\n\n' | "$PADA_BINARY" bench eval $small --n-paths 1 --json --paced >"$work/out" 2>"$work/err"
+printf '\n\n\n' | "$PADA_BINARY" bench eval $small --networks 1 --json --paced >"$work/out" 2>"$work/err"
 rc=$?
 command_line='pada bench eval --paced'
 expect_rc 0
 checks=$((checks + 1))
 [ "$(wc -l <"$work/out")" -eq 3 ] || complain 'not one line for every line'
+
+# The names of version 0.1 still work, and are not shown.
+pada bench step --channels 4 --cells 1 --image-size 8 --batch 3 --n-paths 2 --repeats 1 --json
+expect_rc 0
+expect_out_has '"batch": 3, "paths": 2'
+pada bench step --channels 4 --cells 1 --image-size 8 --batch 3 --paths "$work/paths" --repeats 1 --json
+expect_rc 0
+expect_out_has '"paths": 3'
+pada help bench
+expect_out_has '--batch-size N'
+checks=$((checks + 1))
+grep -qe '--batch ' -e '--n-paths' -e '--paths' "$work/out" && complain 'shows names of version 0.1'
 
 pada bench
 expect_rc 2
@@ -65,25 +77,25 @@ expect_err 'step, eval, rank or kernels'
 pada bench stp
 expect_rc 2
 expect_err "unknown word 'stp'; did you mean 'step'?"
-pada bench step --batch -1
+pada bench step --batch-size -1
 expect_rc 2
 expect_err '-1'
 pada bench step --backend cpux
 expect_rc 69
 expect_err "did you mean 'cpu'"
-pada bench step --paths "$work/nothing"
+pada bench step --list "$work/nothing"
 expect_rc 66
 expect_err "$work/nothing"
 : >"$work/empty"
-pada bench step --paths "$work/empty"
+pada bench step --list "$work/empty"
 expect_rc 65
 expect_err 'no architectures'
 printf '[3,3,3,3,3,3]\n[3,3,3,3,3]\n' >"$work/short"
-pada bench step --paths "$work/short"
+pada bench step --list "$work/short"
 expect_rc 65
 expect_err "$work/short:2:"
 head -c 600 /dev/zero | tr '\0' '[' >"$work/long"
-pada bench step --paths "$work/long"
+pada bench step --list "$work/long"
 expect_rc 65
 expect_err '600 characters'
 finish

@@ -70,6 +70,7 @@ wanted=test near eval --split tset 1,1,1,1,1,1
 wanted="'step'" near bench stpe
 wanted="'verify'" near data verfy builtin
 wanted="'zsh'" near completion zhs
+wanted=--arch near train --method single --path 1,1,1,1,1,1 --out "$work/run"
 wanted=--epochs near train --epohcs 3 --out "$work/run"
 wanted=--no-events near train --no-evnets --out "$work/run"
 pada train --backend ceu --out "$work/run"
