@@ -3,8 +3,7 @@
  *   arch,seed,correct,images
  *   |nor_conv_3x3~0|+...,0,712,1000          one training, by canonical form and seed
  *
- * A line is on the disk before append returns. What a killed process left of its last line, and
- * everything from the first damaged line on, is cut off when the file is opened again. Private to
+ * A line is on the disk before append returns. results_file.h says what happens to damaged files. Private to
  * standalone.c. */
 #ifndef PADA_STUDY_STANDALONE_RESULTS_H
 #define PADA_STUDY_STANDALONE_RESULTS_H
@@ -21,8 +20,8 @@ typedef struct pada__result {
 } pada__result;
 
 /* Opens the file for appending and makes it if it is not there; `take` is called for every result in
- * it, in the order in which they were appended. A file that starts with another line is PADA_EDATA.
- */
+ * it, in the order in which they were appended. A file that starts with another line, or has one that is no
+ * result, is PADA_EDATA. */
 pada_status pada__results_open(pada__results **out, const pada_space *space, const char *path,
                                void (*take)(void *user, const pada__result *result), void *user);
 pada_status pada__results_append(pada__results *results, const pada__result *result);

@@ -246,31 +246,70 @@ static void test_grows(void **state)
     pada_truth_close(table);
 }
 
-/* The last line of a killed process, and lines that no process wrote. */
+/* A file of results without its last line, which `end` replaces. */
+static void write_damaged(const pada_file *good, const char *end, pada_text *text)
+{
+    const char *last = (const char *)good->data + good->bytes - 1;
+
+    while (last[-1] != '\n')
+        last--;
+    pada_text_deinit(text);
+    *text = (pada_text){0};
+    pada_text_add(text, "%.*s%s", (int)(last - (const char *)good->data), (const char *)good->data,
+                  end);
+    CHECK_OK(pada_make_dirs(scratch_path("mended")));
+    scratch_write(scratch_path("mended/results.csv"), text->data, text->length);
+}
+
+/* The last line of a killed process is done again. */
 static void test_torn_results(void **state)
 {
-    static const char *const damage[] = {"|nor_conv", "\n", "|none~0|,5,3,16\n", "x,5,3,16\n"};
     pada_file file = {0};
     pada_text text = {0};
 
     (void)state;
     CHECK_OK(run(scratch_path("torn"), N_PATHS, 1));
     CHECK_OK(pada_file_open(&file, scratch_path("torn/results.csv")));
-    const char *last = (const char *)file.data + file.bytes - 1;
-    while (last[-1] != '\n')
-        last--;
-    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
-        pada_text_add(&text, "%.*s%s", (int)(last - (const char *)file.data),
-                      (const char *)file.data, damage[i]);
-        CHECK_OK(pada_make_dirs(scratch_path("mended")));
-        scratch_write(scratch_path("mended/results.csv"), text.data, text.length);
-        CHECK_OK(run(scratch_path("mended"), N_PATHS, 1));
-        assert_int_equal(n_trained, 1);
-        assert_same_table(scratch_path("torn"), scratch_path("mended"));
-        assert_file_holds(scratch_path("mended/results.csv"), file.data, file.bytes);
-        pada_text_deinit(&text);
-        text = (pada_text){0};
+    write_damaged(&file, "|nor_conv", &text);
+    CHECK_OK(run(scratch_path("mended"), N_PATHS, 1));
+    assert_int_equal(n_trained, 1);
+    assert_same_table(scratch_path("torn"), scratch_path("mended"));
+    assert_file_holds(scratch_path("mended/results.csv"), file.data, file.bytes);
+    pada_text_deinit(&text);
+    pada_file_close(&file);
+}
+
+/* Lines that no process wrote are refused; the trainings behind them are not thrown away. */
+static void test_impossible_results(void **state)
+{
+#define ARCH "|none~0|+|none~0|none~1|+|none~0|none~1|none~2|"
+    static const struct {
+        const char *line, *message;
+    } bad[] = {
+        {"\n", "character 1"},
+        {"|none~0|,5,3,16\n", "found the end"},
+        {ARCH ",5,17,16\n", "17 correct of 16 images"},
+        {ARCH ",5,-1,16\n", "correct images: -1 is outside 0"},
+        {ARCH ",5,0,0\n", "images: 0 is outside 1"},
+        {ARCH ",-5,3,16\n", "seed: "},
+        {ARCH ",5,3\n", "too few columns"},
+        {ARCH ",5,3,16,1\n", "too many columns"},
+    };
+    pada_file file = {0};
+    pada_text text = {0};
+
+    (void)state;
+    CHECK_OK(run(scratch_path("torn"), N_PATHS, 1));
+    CHECK_OK(pada_file_open(&file, scratch_path("torn/results.csv")));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        write_damaged(&file, bad[i].line, &text);
+        assert_int_equal(run(scratch_path("mended"), N_PATHS, 1), PADA_EDATA);
+        assert_int_equal(n_trained, 0);
+        assert_non_null(strstr(pada_message(), "mended/results.csv:4: "));
+        assert_non_null(strstr(pada_message(), bad[i].message));
+        assert_file_holds(scratch_path("mended/results.csv"), text.data, text.length);
     }
+    pada_text_deinit(&text);
     pada_file_close(&file);
 }
 
@@ -306,6 +345,7 @@ int main(void)
         cmocka_unit_test(test_time_limit),
         cmocka_unit_test(test_grows),
         cmocka_unit_test(test_torn_results),
+        cmocka_unit_test(test_impossible_results),
         cmocka_unit_test(test_foreign_results),
         cmocka_unit_test(test_oom),
     };
