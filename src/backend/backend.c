@@ -21,6 +21,12 @@ static const pada_backend *const registry[] = {
 #undef PADA_BACKEND
 };
 
+const char *pada_backend_precision(const pada_backend *backend)
+{
+    if (backend->half) return "bfloat16";
+    return backend->dtype == PADA_F64 ? "float64" : "float32";
+}
+
 int pada_backend_in_flight(const pada_backend *backend)
 {
     return backend->in_flight > 0 ? backend->in_flight : 1;

@@ -250,6 +250,8 @@ pada_status pada_backend_find(const pada_backend **out, const char *name);
 pada_status pada_backend_finish(const pada_backend *backend, pada_device *device);
 /* backend->in_flight, at least 1. */
 int pada_backend_in_flight(const pada_backend *backend);
+/* What it computes with: "float32", "float64", "bfloat16". */
+const char *pada_backend_precision(const pada_backend *backend);
 int pada_backend_count(void);
 const pada_backend *pada_backend_get(int i);
 

@@ -3,8 +3,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "cli/command.h"
 #include "cli/names.h"
@@ -12,20 +14,22 @@
 #include "cli/print_metrics.h"
 #include "cli/progress.h"
 #include "cli/rank_supernets.h"
+#include "cli/rank_top.h"
 #include "cli/run_args.h"
 #include "cli/stop_signal.h"
 #include "cli/truth_args.h"
-#include "study/best_first.h"
 #include "study/path_list.h"
 #include "study/ranking.h"
 #include "study/score_join.h"
 #include "study/scoreboard.h"
+#include "train/run_config.h"
 
 #define DEFAULT_FILE "ranking.csv"
+#define SCORES       "scores"
 #define SCORE_COLUMN "score"
 #define SUPERNET     "supernet"
 
-enum { N_BEST = 10, MAX_SETS = 32, MILESTONE_SECONDS = 60 };
+enum { MAX_SETS = 32, MILESTONE_SECONDS = 60 };
 
 typedef struct rank {
     pada_run_args run_args;
@@ -33,17 +37,21 @@ typedef struct rank {
     const char *predictions, *networks, *list_file, *dialect, *out;
     double max_seconds;
     int64_t in_flight; /* 0: as many as the backend likes */
+    int64_t top;
     uint64_t seed;
     bool quiet, json;
 
     const char *run; /* the folder, or NULL */
     pada_supernet net;
     pada_space space;
+    pada_run_lock lock;           /* of the run */
     pada_text out_file;           /* of the ranking */
-    const char *score_file;       /* that is read */
+    pada_text scores_dir;         /* of the run */
+    const char *score_file;       /* the ranking or the predictions */
     pada_truth_column_view truth; /* empty without --truth */
     pada_path_list list;
-    pada_truth *scores;
+    pada_truth *scores;       /* of the networks that were asked for */
+    pada_ranking_table table; /* the same, and their canonical forms */
     const volatile sig_atomic_t *stop_signal;
     double start; /* clock */
     bool has_progressed;
@@ -77,7 +85,16 @@ static const pada_opt options_table[] = {
      .type = PADA_OPT_STRING,
      .offset = offsetof(rank, out),
      .meta = "FILE.csv",
-     .help = "where the scores go (default: " DEFAULT_FILE " in RUN, or here)"},
+     .help = "where the ranking goes (default: " DEFAULT_FILE
+             " in RUN, with all that RUN has scores of, or here)"},
+    {.name = "top",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(rank, top),
+     .default_value = "10",
+     .min = 0,
+     .max = INT32_MAX,
+     .meta = "N",
+     .help = "how many of the best networks are shown"},
     {.name = "seed",
      .type = PADA_OPT_U64,
      .offset = offsetof(rank, seed),
@@ -175,13 +192,15 @@ static pada_status evaluate(rank *r)
                                     .paths = r->list.paths,
                                     .n_paths = r->list.n,
                                     .out = r->score_file,
+                                    .scores = r->scores_dir.data,
+                                    .writes_all = r->run && !r->out,
                                     .user = r,
                                     .stop = is_time_to_stop,
                                     .progress = show_progress,
                                     .note = show_note};
 
     pada_meter_init(&r->meter, r->quiet, r->json);
-    const pada_status st = pada_ranking_run(&desc);
+    const pada_status st = pada_ranking_run(&desc, &r->table);
     pada_meter_end(&r->meter);
     pada_stop_signal_end(); /* nobody asks for requests any more */
     return st;
@@ -200,38 +219,20 @@ static void print_strangers(const rank *r, const pada_score_join *join)
                 join->n, n_scores, r->score_file, r->truth_args.file, n_truths);
 }
 
-/* Appends the best networks. join NULL: those of the table of scores, nothing being known about
- * their truth. */
-static pada_status add_best(const rank *r, const pada_score_join *join, const double *scores, int n,
-                            pada_text *out)
+static pada_rank_top top_of(const rank *r, const pada_score_join *join)
 {
-    const pada_space_ops *ops = r->space.ops;
-    pada_status st = PADA_OK;
-    int *order;
-
-    PADA_TRY(pada_best_first(&order, scores, n));
-    pada_text_add(out, "%5s %12s%s   %s\n", "place", "score", join ? "      truth    rank" : "",
-                  "architecture");
-    for (int i = 0; i < n && i < N_BEST && st == PADA_OK; i++) {
-        const int k = order[i];
-        pada_text_add(out, "%5d %12.6g", i + 1, scores[k]);
-        if (join)
-            pada_text_add(out, " %10.4f %7d", join->truths[k],
-                          pada_rank_of(join->truths, n, join->truths[k]));
-        pada_text_add(out, "   ");
-        st = ops->format(&r->space,
-                         join ? pada_truth_path(r->truth.table, join->rows[k])
-                              : pada_truth_path(r->scores, k),
-                         NULL, out);
-        pada_text_add(out, "\n");
-    }
-    pada_free(order);
-    return st == PADA_OK ? out->status : st;
+    return (pada_rank_top){.table = &r->table,
+                           .n = (int)r->top,
+                           .costs = !r->predictions,
+                           .truth = join ? r->truth.table : NULL,
+                           .join = join};
 }
 
-static void add_json(const rank *r, const pada_scoreboard *board, const char *const *names,
-                     pada_text *out)
+static pada_status add_json(const rank *r, const pada_score_join *join,
+                            const pada_scoreboard *board, const char *const *names, pada_text *out)
 {
+    const pada_rank_top top = top_of(r, join);
+
     for (int i = 0; i < board->n_sets; i++) {
         json_t *object = json_object();
         pada_json_set(out, object, "name", json_string(names[i]));
@@ -239,8 +240,10 @@ static void add_json(const rank *r, const pada_scoreboard *board, const char *co
         pada_json_set(out, object, "bootstrap",
                       json_integer(pada_bootstrap_replicates(board->bootstrap)));
         pada_json_set_metrics(out, object, board, i);
+        if (i == 0) pada_json_set_top(out, object, &top);
         pada_json_line(out, object);
     }
+    return out->status;
 }
 
 static pada_status add_report(const rank *r, const pada_score_join *join,
@@ -248,9 +251,10 @@ static pada_status add_report(const rank *r, const pada_score_join *join,
                               pada_text *out)
 {
     const pada_family *family = r->net.family;
+    const pada_rank_top top = top_of(r, join);
 
     if (r->json) {
-        add_json(r, board, names, out);
+        PADA_TRY(add_json(r, join, board, names, out));
         return family ? pada_add_supernets(out, family, r->truth.table, join, true) : out->status;
     }
     pada_text_add(out, "%s: %d networks, truth %s of %s, %d bootstrap samples\n\n", r->score_file,
@@ -264,7 +268,7 @@ static pada_status add_report(const rank *r, const pada_score_join *join,
         PADA_TRY(pada_add_supernets(out, family, r->truth.table, join, false));
         pada_text_add(out, "\n");
     }
-    return add_best(r, join, join->scores, join->n, out);
+    return pada_add_top(out, &top);
 }
 
 /* The scores of a baseline for the networks in common. */
@@ -331,17 +335,18 @@ static pada_status report_with_truth(const rank *r, pada_text *out)
 static pada_status report_without_truth(const rank *r, pada_text *out)
 {
     const int n = pada_truth_count(r->scores);
-    const double *scores;
+    const pada_rank_top top = top_of(r, NULL);
 
-    PADA_TRY(pada_truth_column(r->scores, SCORE_COLUMN, &scores));
     if (!r->json) {
-        pada_text_add(out, "%s: %d networks\n\n", r->score_file, n);
-        return add_best(r, NULL, scores, n, out);
+        pada_text_add(out, "%s: %d networks, %d distinct\n\n", r->score_file, n,
+                      r->table.n_distinct);
+        return pada_add_top(out, &top);
     }
     json_t *object = json_object();
     pada_json_set(out, object, "name", json_string(r->predictions ? r->predictions : SUPERNET));
     pada_json_set(out, object, "file", json_string(r->score_file));
     pada_json_set(out, object, "n", json_integer(n));
+    pada_json_set_top(out, object, &top);
     pada_json_line(out, object);
     return out->status;
 }
@@ -384,34 +389,69 @@ static pada_status load_supernet(rank *r)
     return pada_supernet_load(&r->net, r->seed, wanted < r->list.n ? wanted : r->list.n);
 }
 
+/* Where the ranking goes, and where scores are kept: in the run, unless it may only be read. */
+static pada_status name_files(rank *r)
+{
+    if (r->run && !r->out) pada_text_add(&r->out_file, "%s/" DEFAULT_FILE, r->run);
+    if (r->run && (!r->out || access(r->run, W_OK) == 0))
+        pada_text_add(&r->scores_dir, "%s/" SCORES, r->run);
+    PADA_TRY(r->out_file.status);
+    PADA_TRY(r->scores_dir.status);
+    r->score_file = r->out ? r->out : r->run ? r->out_file.data : DEFAULT_FILE;
+    return PADA_OK;
+}
+
+/* The scores of the networks that were asked for, as a table that can be joined with the truth. */
+static pada_status list_scores(rank *r)
+{
+    const pada_ranking_table *t = &r->table;
+    pada_text text = {0};
+    pada_status st = PADA_OK;
+
+    pada_text_add(&text, "arch," SCORE_COLUMN "\n");
+    for (int i = 0; i < t->n && st == PADA_OK; i++) {
+        if (t->rows[i].extra) continue;
+        st = r->space.ops->format(&r->space, &t->rows[i].path, NULL, &text);
+        pada_text_add(&text, ",%.17g\n", t->rows[i].score);
+    }
+    if (st == PADA_OK) st = text.status;
+    if (st == PADA_OK)
+        st = pada_truth_read(&r->scores, &r->space, r->score_file, text.data, text.length, NULL);
+    pada_text_deinit(&text);
+    return st;
+}
+
 /* Evaluates the networks into a file. Everything is checked first, the cheap things before. */
 static pada_status make_scores(rank *r, const pada_options *options)
 {
     r->stop_signal = pada_stop_signal();
+    if (r->run && pada_path_is_dir(r->run)) PADA_TRY(pada_run_lock_take(&r->lock, r->run));
     PADA_TRY(pada_supernet_open(&r->net, &r->run_args, options, r->run));
     r->space = r->net.space;
     PADA_TRY(open_truth(r, r->net.data->name));
     PADA_TRY(choose_networks(r));
-    if (r->run && !r->out) pada_text_add(&r->out_file, "%s/" DEFAULT_FILE, r->run);
-    PADA_TRY(r->out_file.status);
-    r->score_file = r->out ? r->out : r->run ? r->out_file.data : DEFAULT_FILE;
+    PADA_TRY(name_files(r));
     PADA_TRY(load_supernet(r));
-    return evaluate(r);
+    PADA_TRY(evaluate(r));
+    return list_scores(r);
 }
 
 static pada_status read_predictions(rank *r)
 {
+    int n_images;
+
     PADA_TRY(pada_space_from_args(&r->space, &r->run_args.space));
     PADA_TRY(open_truth(r, NULL));
     r->score_file = r->predictions;
-    return PADA_OK;
+    PADA_TRY(pada_truth_open_column(&r->scores, &r->space, r->score_file, SCORE_COLUMN));
+    PADA_TRY(pada_ranking_n_images(r->score_file, &r->space, &n_images));
+    return pada_ranking_table_from_scores(&r->table, &r->space, r->scores, n_images);
 }
 
 static pada_status rank_networks(rank *r, const pada_options *options, pada_text *out)
 {
     PADA_TRY(check_usage(r, options));
     PADA_TRY(r->predictions ? read_predictions(r) : make_scores(r, options));
-    PADA_TRY(pada_truth_open_column(&r->scores, &r->space, r->score_file, SCORE_COLUMN));
     return r->truth.table ? report_with_truth(r, out) : report_without_truth(r, out);
 }
 
@@ -424,11 +464,14 @@ static pada_status run(void *self, const pada_options *options)
     const pada_status st = rank_networks(r, options, &out);
     if (st == PADA_OK) fputs(pada_text_str(&out), stdout);
     pada_text_deinit(&out);
+    pada_ranking_table_deinit(&r->table);
     pada_truth_close(r->scores);
     pada_truth_close(r->truth.table);
     pada_path_list_deinit(&r->list);
+    pada_text_deinit(&r->scores_dir);
     pada_text_deinit(&r->out_file);
     pada_supernet_close(&r->net);
+    pada_run_lock_release(&r->lock);
     return st;
 }
 
@@ -436,7 +479,9 @@ const pada_command pada_command_rank = {
     .name = "rank",
     .summary = "rank networks with the weights of a supernet, and compare with the truth",
     .details =
-        "Evaluates networks with the weights of a supernet and writes their scores. With a "
+        "Evaluates networks with the weights of a supernet and writes them best first, each "
+        "network once, its copies behind all others, with 95 % intervals, multiply-adds and "
+        "parameters. Scores are kept in RUN/" SCORES " and never computed twice. With a "
         "truth table it says how well the scores rank (Kendall, Spearman, precision at the "
         "top, regret), with 95 % intervals, beside baselines that need no training. It may be "
         "stopped and goes on with the same command.",

@@ -13,6 +13,11 @@ void pada_json_set(pada_text *out, json_t *object, const char *key, json_t *valu
     if (json_object_set_new(object, key, value) != 0) out_of_memory(out);
 }
 
+void pada_json_append(pada_text *out, json_t *array, json_t *value)
+{
+    if (json_array_append_new(array, value) != 0) out_of_memory(out);
+}
+
 static int append(const char *bytes, size_t n, void *out)
 {
     pada_text *text = out;

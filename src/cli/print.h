@@ -12,6 +12,9 @@
 /* Takes the value over. `out` is the text the line will be appended to. */
 void pada_json_set(pada_text *out, json_t *object, const char *key, json_t *value);
 
+/* The same for the last element of an array. */
+void pada_json_append(pada_text *out, json_t *array, json_t *value);
+
 /* Appends the object as one line, keys in order of insertion, and drops the reference. Numbers have as
  * few digits as read back equal. */
 void pada_json_line(pada_text *out, json_t *object);

@@ -169,6 +169,11 @@ const pada_space *pada_engine_space(const pada_engine *e)
     return &e->space;
 }
 
+const pada_backend *pada_engine_backend(const pada_engine *e)
+{
+    return e->backend;
+}
+
 const char *pada_engine_describe(const pada_engine *e)
 {
     return e->backend->describe(e->device);

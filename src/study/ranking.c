@@ -2,23 +2,26 @@
 #include "study/ranking.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/text.h"
 #include "space/path_index.h"
-#include "study/ranking_partial.h"
+#include "study/ranking_scores.h"
 
 /* What is evaluated once: the networks of a supernet that have the same canonical form there. */
 typedef struct job {
     pada_path form;
     pada_path network; /* one of them, which says what supernet it is */
+    int supernet;
+    bool asked; /* else it is an earlier one, and done */
     bool done;
     int correct;
     double loss;
@@ -27,21 +30,109 @@ typedef struct job {
 typedef struct ranking {
     const pada_ranking_desc *desc;
     const pada_space *space;
+    int n_images;
+    char *scores_path;
+    pada__scores *scores;
+    pada_path_index *networks; /* first those of desc->paths, then further ones that have scores */
+    bool *is_kept;             /* [networks] whether the file of scores has it */
     int n_supernets;
     pada_path_index **forms; /* [n_supernets] of the networks that each of them judges */
     int *first;              /* [n_supernets + 1] where the jobs of each begin */
     job *jobs;
-    int n_done;
-    int *entered; /* [n_workers] supernet whose weights the engine has, or -1 */
-    char *partial_name;
-    pada__partial *partial;
+    int n_asked, n_done; /* jobs that were asked for, and are done */
+    int *entered;        /* [n_workers] supernet whose weights the engine has, or -1 */
 
-    /* While the workers run. The lock is of jobs, n_done and partial, too. */
+    /* While the workers run. The lock is of jobs, n_done and scores, too. */
     pthread_mutex_t lock;
     int next; /* all jobs before it are done or somebody's */
     double start, macs_left, macs_done;
     bool is_stopped, has_failed;
 } ranking;
+
+static int n_networks(const ranking *r)
+{
+    return pada_path_index_count(r->networks);
+}
+
+static const pada_path *network(const ranking *r, int i)
+{
+    return pada_path_index_get(r->networks, i);
+}
+
+/* ---- what is known already ---- */
+
+/* What the results belong to, as the first line of their file. */
+static void write_header(const ranking *r, pada_text *out)
+{
+    const pada_space_config *sizes = &r->space->config;
+    const pada_ranking_worker *worker = &r->desc->workers[0];
+    const pada_backend *backend = pada_engine_backend(worker->engine);
+
+    pada_text_add(out, "# pada scores 2: %s channels %d cells %d classes %d image size %d, ",
+                  r->space->ops->name, sizes->channels, sizes->cells, sizes->classes,
+                  sizes->image_size);
+    if (r->desc->family) pada_text_add(out, "supernets %d ", r->n_supernets);
+    pada_text_add(out, "weights %016" PRIx64 ", ",
+                  r->desc->family ? pada_family_hash(r->desc->family)
+                                  : pada_engine_weights_hash(worker->engine));
+    pada_evaluator_describe(worker->evaluator, out);
+    pada_text_add(out, ", backend %s %s", backend->name, pada_backend_precision(backend));
+}
+
+static pada_status name_scores(ranking *r, const pada_text *header)
+{
+    const pada_ranking_desc *desc = r->desc;
+    pada_text path = {0};
+
+    if (desc->scores) {
+        PADA_TRY(pada_make_dirs(desc->scores));
+        pada_text_add(&path, "%s/%016" PRIx64 ".csv", desc->scores,
+                      pada_hash(header->data, header->length, 0));
+    } else {
+        pada_text_add(&path, "%s.partial", desc->out);
+    }
+    r->scores_path = path.data; /* ownership moves */
+    return path.status;
+}
+
+static pada_status open_scores(ranking *r, pada__results_found *found)
+{
+    pada_text header = {0};
+    pada_status st;
+
+    write_header(r, &header);
+    if ((st = header.status) == PADA_OK) st = name_scores(r, &header);
+    if (st == PADA_OK)
+        st = pada__scores_open(&r->scores,
+                               &(pada__scores_desc){.path = r->scores_path,
+                                                    .header = header.data,
+                                                    .space = r->space,
+                                                    .n_images = r->n_images,
+                                                    .replaces_others = !r->desc->scores},
+                               found);
+    pada_text_deinit(&header);
+    return st;
+}
+
+/* Those that are asked for and those that have scores, each once. */
+static pada_status list_networks(ranking *r)
+{
+    const int n_paths = r->desc->n_paths, n_kept = pada__scores_count(r->scores);
+    void *mem;
+
+    if (n_kept > INT32_MAX / 4 - n_paths)
+        return PADA_FAIL(PADA_EDATA, "%s: %d results are more than can be counted", r->scores_path,
+                         n_kept);
+    PADA_TRY(pada_path_index_create(&r->networks, r->space, n_paths + n_kept));
+    PADA_TRY(pada_calloc(&mem, (size_t)(n_paths + n_kept), sizeof *r->is_kept));
+    r->is_kept = mem;
+    for (int i = 0; i < n_paths; i++)
+        (void)pada_path_index_add(r->networks, &r->desc->paths[i]);
+    for (int i = 0; i < n_kept; i++)
+        r->is_kept[pada_path_index_add(r->networks, &pada__scores_get(r->scores, i)->network)] =
+            true;
+    return PADA_OK;
+}
 
 /* ---- what there is to do ---- */
 
@@ -51,14 +142,28 @@ static pada_status find_supernet(const ranking *r, const pada_path *path, int *s
     return r->desc->family ? pada_family_find(r->desc->family, path, supernet) : PADA_OK;
 }
 
-/* The job of a network, NULL if there is none. */
-static job *find_job(const ranking *r, int supernet, const pada_path *path)
+/* Whether somebody can judge all that is asked for; found out before anything is written. */
+static pada_status check_paths(const ranking *r)
+{
+    int supernet;
+
+    for (int i = 0; i < r->desc->n_paths; i++)
+        PADA_TRY(find_supernet(r, &r->desc->paths[i], &supernet));
+    return PADA_OK;
+}
+
+/* The job of a network, which has one. */
+static pada_status find_job(const ranking *r, const pada_path *path, job **out)
 {
     pada_path form;
+    int supernet;
 
+    PADA_TRY(find_supernet(r, path, &supernet));
     r->space->ops->canonical(r->space, path, &form);
     const int i = pada_path_index_find(r->forms[supernet], &form);
-    return i < 0 ? NULL : &r->jobs[r->first[supernet] + i];
+    PADA_ASSERT(i >= 0);
+    *out = &r->jobs[r->first[supernet] + i];
+    return PADA_OK;
 }
 
 /* The networks of each supernet, counted. */
@@ -66,8 +171,8 @@ static pada_status count_networks(const ranking *r, int *counts)
 {
     int supernet;
 
-    for (int i = 0; i < r->desc->n_paths; i++) {
-        PADA_TRY(find_supernet(r, &r->desc->paths[i], &supernet));
+    for (int i = 0; i < n_networks(r); i++) {
+        PADA_TRY(find_supernet(r, network(r, i), &supernet));
         counts[supernet]++;
     }
     return PADA_OK;
@@ -75,16 +180,15 @@ static pada_status count_networks(const ranking *r, int *counts)
 
 static pada_status find_forms(ranking *r)
 {
-    const pada_ranking_desc *desc = r->desc;
     int supernet = 0;
     pada_path form;
 
     PADA_TRY(count_networks(r, r->first));
     for (int s = 0; s < r->n_supernets; s++)
         PADA_TRY(pada_path_index_create(&r->forms[s], r->space, r->first[s]));
-    for (int i = 0; i < desc->n_paths; i++) {
-        PADA_TRY(find_supernet(r, &desc->paths[i], &supernet));
-        r->space->ops->canonical(r->space, &desc->paths[i], &form);
+    for (int i = 0; i < n_networks(r); i++) {
+        PADA_TRY(find_supernet(r, network(r, i), &supernet));
+        r->space->ops->canonical(r->space, network(r, i), &form);
         (void)pada_path_index_add(r->forms[supernet], &form);
     }
     r->first[0] = 0;
@@ -98,13 +202,11 @@ static int n_jobs(const ranking *r)
     return r->first[r->n_supernets];
 }
 
-static pada_status make_jobs(ranking *r)
+static pada_status allocate_jobs(ranking *r)
 {
     const pada_ranking_desc *desc = r->desc;
-    int supernet = 0;
     void *mem;
 
-    r->n_supernets = desc->family ? pada_family_count(desc->family) : 1;
     PADA_TRY(pada_calloc(&mem, (size_t)desc->n_workers, sizeof *r->entered));
     r->entered = mem;
     for (int w = 0; desc->family && w < desc->n_workers; w++)
@@ -116,80 +218,67 @@ static pada_status make_jobs(ranking *r)
     PADA_TRY(find_forms(r));
     PADA_TRY(pada_calloc(&mem, (size_t)n_jobs(r), sizeof *r->jobs));
     r->jobs = mem;
-    for (int i = desc->n_paths - 1; i >= 0; i--) { /* the first network of a form stays */
-        PADA_TRY(find_supernet(r, &desc->paths[i], &supernet));
-        job *j = find_job(r, supernet, &desc->paths[i]);
-        j->network = desc->paths[i];
-        r->space->ops->canonical(r->space, &j->network, &j->form);
+    return PADA_OK;
+}
+
+/* Gives the results of the file to their jobs. */
+static pada_status take_scores(ranking *r)
+{
+    enum { FIRST_LINE = 2 };
+    job *j;
+
+    for (int i = 0; i < pada__scores_count(r->scores); i++) {
+        const pada__score *score = pada__scores_get(r->scores, i);
+
+        PADA_TRY(find_job(r, &score->network, &j));
+        if (j->done && (j->correct != score->correct || j->loss != score->loss))
+            return PADA_FAIL(PADA_EDATA, "%s:%d: another result of the same network is above",
+                             r->scores_path, i + FIRST_LINE);
+        j->done = true;
+        j->correct = score->correct;
+        j->loss = score->loss;
     }
     return PADA_OK;
 }
 
-static void take_result(void *user, const pada__partial_entry *entry)
+static pada_status make_jobs(ranking *r)
 {
-    ranking *r = user;
-    int supernet;
+    job *j;
 
-    if (find_supernet(r, &entry->path, &supernet) != PADA_OK) return;
-    job *j = find_job(r, supernet, &entry->path);
-    if (!j || j->done) return; /* of a longer list */
-    j->done = true;
-    j->correct = entry->correct;
-    j->loss = entry->loss;
-    r->n_done++;
+    PADA_TRY(allocate_jobs(r));
+    for (int i = n_networks(r) - 1; i >= 0; i--) { /* the first network of a form stays */
+        PADA_TRY(find_job(r, network(r, i), &j));
+        j->network = *network(r, i);
+        j->asked = i < r->desc->n_paths;
+        PADA_TRY(find_supernet(r, &j->network, &j->supernet));
+        r->space->ops->canonical(r->space, &j->network, &j->form);
+    }
+    PADA_TRY(take_scores(r));
+    for (int i = 0; i < n_jobs(r); i++) {
+        r->n_asked += r->jobs[i].asked;
+        r->n_done += r->jobs[i].asked && r->jobs[i].done;
+    }
+    return PADA_OK;
 }
 
-/* What the results belong to, as the first line of the partial file. */
-static void write_header(const ranking *r, pada_text *out)
-{
-    const pada_space_config *sizes = &r->space->config;
-
-    pada_text_add(out, "# pada ranking 1: %s channels %d cells %d classes %d image size %d, ",
-                  r->space->ops->name, sizes->channels, sizes->cells, sizes->classes,
-                  sizes->image_size);
-    if (r->desc->family) pada_text_add(out, "supernets %d ", r->n_supernets);
-    pada_text_add(out, "weights %016" PRIx64 ", ",
-                  r->desc->family ? pada_family_hash(r->desc->family)
-                                  : pada_engine_weights_hash(r->desc->workers[0].engine));
-    pada_evaluator_describe(r->desc->workers[0].evaluator, out);
-}
-
-static void note_found(const ranking *r, pada__partial_found found)
+static void note_found(const ranking *r, pada__results_found found)
 {
     char text[512];
 
-    if (!r->desc->note || found == PADA__PARTIAL_NONE) return;
-    if (found == PADA__PARTIAL_RESULTS)
-        snprintf(text, sizeof text, "%.400s: going on after %d of %d evaluations", r->partial_name,
-                 r->n_done, n_jobs(r));
+    if (!r->desc->note) return;
+    if (found == PADA__RESULTS_OTHER)
+        snprintf(text, sizeof text,
+                 "%.400s: of other weights, images, sizes or another backend; starting anew",
+                 r->scores_path);
+    else if (r->n_done == 0)
+        return;
+    else if (r->n_done < r->n_asked)
+        snprintf(text, sizeof text, "%.400s: resuming after %d of %d evaluations", r->scores_path,
+                 r->n_done, r->n_asked);
     else
-        snprintf(text, sizeof text, "%.400s: of other weights, images or sizes; starting anew",
-                 r->partial_name);
+        snprintf(text, sizeof text, "%.400s: all %d evaluations are there already", r->scores_path,
+                 r->n_asked);
     r->desc->note(r->desc->user, text);
-}
-
-/* Takes over what an earlier run has left. */
-static pada_status open_partial(ranking *r)
-{
-    pada_text name = {0}, header = {0};
-    pada__partial_found found;
-    pada_status st;
-
-    pada_text_add(&name, "%s.partial", r->desc->out);
-    if ((st = name.status) != PADA_OK) return st;
-    r->partial_name = name.data; /* ownership moves */
-    write_header(r, &header);
-    if ((st = header.status) == PADA_OK)
-        st = pada__partial_open(&r->partial,
-                                &(pada__partial_desc){.path = r->partial_name,
-                                                      .header = header.data,
-                                                      .space = r->space,
-                                                      .take = take_result,
-                                                      .user = r},
-                                &found);
-    pada_text_deinit(&header);
-    if (st == PADA_OK) note_found(r, found);
-    return st;
 }
 
 /* ---- doing it ---- */
@@ -204,14 +293,10 @@ static double macs_of(const ranking *r, const job *j)
 
 static pada_status enter_supernet(ranking *r, int worker, const job *j)
 {
-    int supernet = 0;
-
-    while (j - r->jobs >= r->first[supernet + 1])
-        supernet++;
-    if (supernet == r->entered[worker]) return PADA_OK;
+    if (j->supernet == r->entered[worker]) return PADA_OK;
     r->entered[worker] = -1;
-    PADA_TRY(pada_family_enter(r->desc->family, supernet, r->desc->workers[worker].engine));
-    r->entered[worker] = supernet;
+    PADA_TRY(pada_family_enter(r->desc->family, j->supernet, r->desc->workers[worker].engine));
+    r->entered[worker] = j->supernet;
     return PADA_OK;
 }
 
@@ -240,9 +325,10 @@ static pada_status record(ranking *r, job *j, const pada_evaluation *found)
 {
     const pada_ranking_desc *desc = r->desc;
 
-    PADA_TRY(pada__partial_append(
-        r->partial,
-        &(pada__partial_entry){.path = j->network, .correct = found->top1, .loss = found->loss}));
+    PADA_TRY(pada__scores_append(
+        r->scores,
+        &(pada__score){.network = j->network, .correct = found->top1, .loss = found->loss}, 1));
+    r->is_kept[pada_path_index_find(r->networks, &j->network)] = true;
     j->done = true;
     j->correct = found->top1;
     j->loss = found->loss;
@@ -252,7 +338,7 @@ static pada_status record(ranking *r, job *j, const pada_evaluation *found)
     const double seconds = pada_clock_seconds() - r->start;
     if (desc->progress)
         desc->progress(desc->user, &(pada_ranking_progress){.n_done = r->n_done,
-                                                            .n_total = n_jobs(r),
+                                                            .n_total = r->n_asked,
                                                             .seconds = seconds,
                                                             .seconds_left = seconds * r->macs_left /
                                                                             r->macs_done});
@@ -297,67 +383,133 @@ static pada_status evaluate_all(ranking *r)
     if (st == PADA_OK && r->is_stopped)
         return PADA_FAIL(PADA_ESTOPPED,
                          "stopped after %d of %d evaluations; the same command goes on", r->n_done,
-                         n_jobs(r));
+                         r->n_asked);
     return st;
 }
 
-static pada_status write_rows(const ranking *r, pada_text *out)
+/* ---- the result ---- */
+
+/* Gives the networks whose form was evaluated for another one a line of their own. */
+static pada_status keep_copies(ranking *r)
 {
-    const pada_space_ops *ops = r->space->ops;
-    const int n_images = pada_evaluator_n_images(r->desc->workers[0].evaluator);
-    int supernet = 0;
+    pada_status st = PADA_OK;
+    void *mem;
+    int n = 0;
+    job *j;
 
-    pada_text_add(out, "arch,score,correct,images,loss%s\n", r->desc->family ? ",supernet" : "");
-    for (int i = 0; i < r->desc->n_paths; i++) {
-        const pada_path *path = &r->desc->paths[i];
-
-        PADA_TRY(find_supernet(r, path, &supernet));
-        const job *found = find_job(r, supernet, path);
-        PADA_TRY(ops->format(r->space, path, ops->dialects[0], out));
-        pada_text_add(out, ",");
-        pada_text_add_double(out, 100.0 * found->correct / n_images);
-        pada_text_add(out, ",%d,%d,", found->correct, n_images);
-        pada_text_add_double(out, found->loss);
-        if (r->desc->family)
-            pada_text_add(out, ",%d", pada_family_number(r->desc->family, supernet));
-        pada_text_add(out, "\n");
+    PADA_TRY(pada_calloc(&mem, (size_t)r->desc->n_paths, sizeof(pada__score)));
+    pada__score *list = mem;
+    for (int i = 0; i < r->desc->n_paths && st == PADA_OK; i++) {
+        if (r->is_kept[i]) continue;
+        if ((st = find_job(r, network(r, i), &j)) != PADA_OK) break;
+        list[n++] =
+            (pada__score){.network = *network(r, i), .correct = j->correct, .loss = j->loss};
     }
-    return out->status;
+    if (st == PADA_OK && n > 0) st = pada__scores_append(r->scores, list, n);
+    if (st == PADA_OK) st = pada__scores_sync(r->scores);
+    pada_free(mem);
+    return st;
 }
 
-static pada_status write_csv(const ranking *r)
+static pada_ranking_entry make_entry(const ranking *r, const pada_path *path, const job *j)
+{
+    const pada_family *family = r->desc->family;
+
+    return (pada_ranking_entry){.path = *path,
+                                .correct = j->correct,
+                                .loss = j->loss,
+                                .supernet = family ? pada_family_number(family, j->supernet) : 0};
+}
+
+/* Whether the canonical form of a job is a network of its supernet that is not among the first n. */
+static bool is_form_missing(const ranking *r, const job *j, int n)
+{
+    const int i = pada_path_index_find(r->networks, &j->form);
+    int supernet;
+
+    if (i >= 0 && i < n) return false;
+    return find_supernet(r, &j->form, &supernet) == PADA_OK && supernet == j->supernet;
+}
+
+/* Of the first n networks, and the canonical forms of those that are copies. */
+static pada_status make_table(const ranking *r, int n, pada_ranking_table *table)
+{
+    int n_entries = 0;
+    void *mem;
+    job *j;
+
+    PADA_TRY(pada_calloc(&mem, (size_t)n + (size_t)n_jobs(r), sizeof(pada_ranking_entry)));
+    pada_ranking_entry *entries = mem;
+    pada_status st = PADA_OK;
+    for (int i = 0; i < n && (st = find_job(r, network(r, i), &j)) == PADA_OK; i++)
+        entries[n_entries++] = make_entry(r, network(r, i), j);
+    for (int i = 0; i < n_jobs(r) && st == PADA_OK; i++) {
+        j = &r->jobs[i];
+        if ((!j->asked && n == r->desc->n_paths) || !is_form_missing(r, j, n)) continue;
+        entries[n_entries] = make_entry(r, &j->form, j);
+        entries[n_entries++].extra = true;
+    }
+    if (st == PADA_OK)
+        st = pada_ranking_table_init(table, r->space, entries, n_entries, r->n_images);
+    pada_free(mem);
+    return st;
+}
+
+static pada_status write_table(const ranking *r, const pada_ranking_table *table)
 {
     pada_text out = {0};
-    pada_status st = write_rows(r, &out);
+    pada_status st = pada_ranking_table_write(table, r->desc->family != NULL, &out);
 
     if (st == PADA_OK) st = pada_file_replace(r->desc->out, out.data, out.length);
     pada_text_deinit(&out);
     return st;
 }
 
-pada_status pada_ranking_run(const pada_ranking_desc *desc)
+static pada_status write_all(const ranking *r)
 {
-    ranking r = {.desc = desc, .space = pada_engine_space(desc->workers[0].engine)};
+    pada_ranking_table table = {0};
+    pada_status st = make_table(r, r->desc->writes_all ? n_networks(r) : r->desc->n_paths, &table);
+
+    if (st == PADA_OK) st = write_table(r, &table);
+    pada_ranking_table_deinit(&table);
+    return st;
+}
+
+pada_status pada_ranking_run(const pada_ranking_desc *desc, pada_ranking_table *asked)
+{
+    ranking r = {.desc = desc,
+                 .space = pada_engine_space(desc->workers[0].engine),
+                 .n_images = pada_evaluator_n_images(desc->workers[0].evaluator),
+                 .n_supernets = desc->family ? pada_family_count(desc->family) : 1};
+    pada__results_found found;
     pada_writer *writer;
     pada_status st;
 
     PADA_ASSERT(desc->n_workers >= 1);
+    if (asked) *asked = (pada_ranking_table){0};
     /* Found out now, not after the work. */
     PADA_TRY(pada_writer_begin(&writer, desc->out));
     pada_writer_abort(writer);
+    PADA_TRY(check_paths(&r));
+    if ((st = open_scores(&r, &found)) != PADA_OK) goto out;
+    if ((st = list_networks(&r)) != PADA_OK) goto out;
     if ((st = make_jobs(&r)) != PADA_OK) goto out;
-    if ((st = open_partial(&r)) != PADA_OK) goto out;
+    note_found(&r, found);
     if ((st = evaluate_all(&r)) != PADA_OK) goto out;
-    if ((st = write_csv(&r)) != PADA_OK) goto out;
-    unlink(r.partial_name);
+    if (desc->scores && (st = keep_copies(&r)) != PADA_OK) goto out;
+    if ((st = write_all(&r)) != PADA_OK) goto out;
+    if (asked) st = make_table(&r, desc->n_paths, asked);
+    if (!desc->scores) unlink(r.scores_path);
 out:
-    pada__partial_close(r.partial);
-    pada_free(r.partial_name);
+    pada__scores_close(r.scores);
+    pada_free(r.scores_path);
     pada_free(r.entered);
     pada_free(r.jobs);
     for (int i = 0; r.forms && i < r.n_supernets; i++)
         pada_path_index_destroy(r.forms[i]);
     pada_free(r.forms);
     pada_free(r.first);
+    pada_path_index_destroy(r.networks);
+    pada_free(r.is_kept);
     return st;
 }

@@ -1,13 +1,15 @@
-/* ranking.h - the accuracy of many networks with inherited weights, as a CSV file.
- *
- *   arch,score,correct,images,loss       score: correct images in percent
- *   arch,score,correct,images,loss,supernet      in a family of supernets: the one that judged it
+/* ranking.h - the accuracy of many networks with inherited weights, as a CSV file (ranking_table.h).
  *
  * Networks with the same canonical form compute the same and are evaluated once. In a family of
  * supernets each network is evaluated with the weights of the one that has it, and those of equal form
- * once in each; all scores stand in one table. Results are kept
- * in `out`.partial as they come; a ranking that was stopped or killed goes on from there, if the
- * weights, the images and the sizes are still the same, whatever the list of networks. The result
+ * once in each; all scores stand in one table.
+ *
+ * Results are kept as they come, in a file for these weights, images, sizes and this arithmetic:
+ *
+ *   SCORES/0123456789abcdef.csv     the hash of what they belong to, which is its first line
+ *   OUT.partial                     where there is no such folder; removed when the ranking is there
+ *
+ * What is in it is never evaluated again, whatever list of networks is asked for. The ranking
  * does not depend on interruptions, nor on how many networks are evaluated side by side. */
 #ifndef PADA_STUDY_RANKING_H
 #define PADA_STUDY_RANKING_H
@@ -17,6 +19,7 @@
 #include "base/status.h"
 #include "engine/engine.h"
 #include "study/evaluate.h"
+#include "study/ranking_table.h"
 #include "train/family.h"
 
 #ifdef __cplusplus
@@ -24,7 +27,7 @@ extern "C" {
 #endif
 
 typedef struct pada_ranking_progress {
-    int n_done, n_total; /* evaluations, those of earlier runs included */
+    int n_done, n_total; /* evaluations that were asked for, those of earlier runs included */
     double seconds;      /* of this run */
     double seconds_left; /* by the multiply-adds that are left */
 } pada_ranking_progress;
@@ -41,18 +44,21 @@ typedef struct pada_ranking_desc {
     const pada_ranking_worker *workers; /* [n_workers] with the same weights and images */
     int n_workers;                      /* at least 1; further ones get threads of their own */
     const pada_family *family;          /* NULL: one supernet */
-    const pada_path *paths;             /* [n_paths], all different; the order of the rows */
+    const pada_path *paths;             /* [n_paths], all different */
     int n_paths;
-    const char *out; /* replaced when all is done */
+    const char *out;    /* replaced when all is done */
+    const char *scores; /* folder, which is made, or NULL */
+    bool writes_all;    /* `out` gets all networks of the file of scores, not only `paths` */
     void *user;
     bool (*stop)(void *user); /* asked before every evaluation */
     void (*progress)(void *user, const pada_ranking_progress *progress); /* after every one */
-    void (*note)(void *user, const char *text); /* one line about an earlier partial file */
+    void (*note)(void *user, const char *text); /* one line about earlier results */
 } pada_ranking_desc;
 
 /* PADA_ESTOPPED when `stop` said so: the same call goes on. After that, and after a failure, evaluations
- * that are under way are ended and no others begun. */
-pada_status pada_ranking_run(const pada_ranking_desc *desc);
+ * that are under way are ended and no others begun. `asked` gets the networks of `paths`, with the canonical forms
+ * of those that are copies; NULL: not wanted. The caller deinits it, also after a failure. */
+pada_status pada_ranking_run(const pada_ranking_desc *desc, pada_ranking_table *asked);
 
 #ifdef __cplusplus
 }

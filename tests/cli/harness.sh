@@ -8,6 +8,7 @@
 #   expect_err TEXT       standard error is one line, "pada: ...", that contains TEXT
 #   expect_no_err         standard error is empty
 #   expect_same A B       two run folders have the same bits
+#   column FILE ARCH NAME   prints what a column of a ranking says about a network
 #   train_and_kill RUN ARGS...   pada train, killed again and again until it is done
 #   finish                exits with 1 if anything was not as expected
 #
@@ -94,6 +95,12 @@ expect_same() {
     if [ -d "$1/supernets" ]; then
         diff -r -x '*.tmp.*' "$1/supernets" "$2/supernets" >"$work/cmp" || complain "$(cat "$work/cmp")"
     fi
+}
+
+# column FILE ARCH NAME: what a column of a ranking says about a network.
+column() {
+    awk -F, -v arch="$2" -v name="$3" \
+        'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) k = i } $1 == arch { print $k }' "$1"
 }
 
 # Trains, killed with -9 at random moments again and again, until it is done.

@@ -9,6 +9,7 @@ b='|none~0|+|none~0|none~1|+|nor_conv_3x3~0|none~1|none~2|'
 c='|none~0|+|none~0|none~1|+|skip_connect~0|none~1|none~2|'
 d='|none~0|+|none~0|none~1|+|none~0|none~1|none~2|'
 e='|nor_conv_1x1~0|+|none~0|skip_connect~1|+|none~0|none~1|nor_conv_1x1~2|'
+b_copy='|nor_conv_1x1~0|+|none~0|none~1|+|nor_conv_3x3~0|none~1|none~2|' # an edge that leads nowhere
 other='|avg_pool_3x3~0|+|none~0|none~1|+|none~0|none~1|none~2|'
 truth=$work/truth.csv
 scores=$work/scores.csv
@@ -48,7 +49,7 @@ rank_scores
 expect_rc 0
 expect_no_err
 for text in 'tau-b              1.0000   [1.0000, 1.0000]' 'tau top 5%              -   -' 'conv_depth' \
-    "    1            4    94.0000       1   $a" "    4            1    10.0000       4   $d"; do
+    "     1            4    94.00      1  $a" "     4            1    10.00      4  $d"; do
     expect_out_has "$text"
 done
 cp "$work/out" "$work/first"
@@ -59,9 +60,26 @@ expect_rc 0
 
 pada rank --predictions "$scores" # without truth: the best only
 expect_rc 0
-expect_out_has "    1            4   $a"
-pada rank --predictions "$scores" --json
-expect_out "{\"name\": \"$scores\", \"file\": \"$scores\", \"n\": 4}"
+expect_out_has "$scores: 4 networks, 4 distinct"
+expect_out_has "     1            4  $a"
+pada rank --predictions "$scores" --json --top 1
+expect_out "{\"name\": \"$scores\", \"file\": \"$scores\", \"n\": 4, \"distinct\": 4, \"images\": null, \"top\": [{\"rank\": 1, \"ties\": 1, \"arch\": \"$a\", \"score\": 4.0, \"score_lo\": null, \"score_hi\": null, \"copies\": []}]}"
+pada rank --predictions "$scores" --top 0
+expect_out "$scores: 4 networks, 4 distinct
+
+ place        score  architecture"
+pada rank --predictions "$scores" --top -1
+refused 2 'top'
+
+# One network under two names has one place, and its canonical name; equal scores share theirs.
+printf 'arch,score\n%s,8\n%s,8\n%s,7\n%s,8\n' "$b_copy" "$c" "$d" "$b" >"$work/copies.csv"
+pada rank --predictions "$work/copies.csv"
+expect_out_has "$work/copies.csv: 4 networks, 3 distinct"
+expect_out_has "    1=            8  $b  (+ 1 copy)"
+expect_out_has "    1=            8  $c"
+expect_out_has "     3            7  $d"
+pada rank --predictions "$work/copies.csv" --json
+expect_out_has "{\"rank\": 1, \"ties\": 2, \"arch\": \"$b\", \"score\": 8.0, \"score_lo\": null, \"score_hi\": null, \"copies\": [\"$b_copy\"]}, "
 
 # Networks of one file only are told and left out; the tie is broken by the row of the table.
 printf 'arch,score\n%s,5\n%s,5\n%s,9\n%s,1\n' "$b" "$a" "$other" "$e" >"$work/some.csv"
@@ -139,35 +157,59 @@ rank_small --list "$work/list" --truth "$truth" --truth-column cifar10 --json
 expect_rc 0
 expect_err "4 networks in common; 1 of $out are not in $truth, 0 the other way round"
 expect_out_has '{"name": "supernet", "truth_column": "cifar10", "bootstrap": 1000, "n": 4, '
-check "$(head -n 1 "$out")" = 'arch,score,correct,images,loss'
-check "$(sed 1d "$out" | cut -d, -f1)" = "$(cat "$work/list")"
+check "$(head -n 1 "$out")" = 'arch,score,score_lo,score_hi,rank,ties,correct,images,loss,macs,params,same_as'
+check "$(sed 1d "$out" | cut -d, -f1 | sort)" = "$(sort "$work/list")"
+check "$(sed 1d "$out" | cut -d, -f2 | sort -rn)" = "$(sed 1d "$out" | cut -d, -f2)" # best first
+check "$(sed 1d "$out" | cut -d, -f7 | sort -rn | head -n 1)" = "$(sed -n 2p "$out" | cut -d, -f7)"
 check "$(ls "$work"/r.csv*)" = "$out" # no partial file
 cp "$out" "$work/list.csv"
 pada eval --weights "$w" --channels 4 --cells 1 --limit 20 --batch-size 8 "$a" --json
 top1=$(sed 's/.*"top1": \([0-9]*\)\.0.*/\1/' "$work/out")
 loss=$(sed 's/.*"loss": \([0-9.]*\).*/\1/' "$work/out")
-check "$(sed -n 2p "$out" | cut -d, -f2-4)" = "$top1,$((top1 / 5)),20"
-case $loss in "$(sed -n 2p "$out" | cut -d, -f5)"*) ;; *) complain "loss $loss, $(sed -n 2p "$out")" ;; esac
+check "$(column "$out" "$a" score)" = "$top1.0"
+check "$(column "$out" "$a" correct)" = "$((top1 / 5))"
+check "$(column "$out" "$a" images)" = 20
+case $loss in "$(column "$out" "$a" loss)"*) ;; *) complain "loss $loss, not $(column "$out" "$a" loss)" ;; esac
+
+# The list on the screen and in JSON has the same numbers, and the costs are those of these sizes.
+pada arch "$a" --cost --json --channels 4 --cells 1 --image-size 16
+macs=$(column "$out" "$a" macs)
+params=$(column "$out" "$a" params)
+expect_out "{\"arch\": \"$a\", \"macs\": $macs, \"params\": $params}"
+best=$(sed -n 2p "$out" | cut -d, -f1)
+rank_small --list "$work/list" --json --top 2
+expect_rc 0
+check "$(wc -l <"$work/out")" -eq 1
+expect_out_has "{\"name\": \"supernet\", \"file\": \"$out\", \"n\": 5, \"distinct\": 5, \"images\": 20, \"top\": [{\"rank\": 1, "
+expect_out_has "\"arch\": \"$best\", \"score\": $(column "$out" "$best" score), \"score_lo\": "
+check "$(printf %.1f "$(sed 's/.*\[{[^}]*"score_lo": \([0-9.]*\).*/\1/' "$work/out")")" = "$(column "$out" "$best" score_lo)"
+expect_out_has "\"macs\": $(column "$out" "$best" macs), \"params\": $(column "$out" "$best" params), \"copies\": []}"
+check "$(grep -o '"arch"' "$work/out" | wc -l)" -eq 2
+rank_small --list "$work/list"
+expect_out_has ' place score %  95 %            MACs  params  architecture'
+expect_out_has " $(column "$out" "$best" score)  [$(column "$out" "$best" score_lo), $(column "$out" "$best" score_hi)]"
+rank_small --networks truth --truth "$truth" --truth-column cifar10 --json
+expect_out_has '"truth": 94.0, "truth_rank": 1}'
 
 # A dialect that looks like another must be named.
 pada arch "$a" "$b" --to list
 cp "$work/out" "$work/numbers"
 rank_small --list "$work/numbers" --arch-dialect list
 expect_rc 0
-check "$(cat "$out")" = "$(sed 3q "$work/list.csv")"
-expect_out_has "$out: 2 networks"
+check "$(sed 1d "$out" | cut -d, -f1 | sort)" = "$(printf '%s\n' "$a" "$b" | sort)"
+expect_out_has "$out: 2 networks, 2 distinct"
 rank_small --list "$work/numbers"
 refused 65 "$work/numbers:1: "
 
 rank_small --networks truth --truth "$truth" --truth-column other --json
 expect_rc 0
-check "$(cat "$out")" = "$(sed 5q "$work/list.csv")"
+check "$(sed 1d "$out" | cut -d, -f1 | sort)" = "$(printf '%s\n' "$a" "$b" "$c" "$d" | sort)"
 rank_small --networks 6 --seed 3
 expect_rc 0
 cp "$out" "$work/six.csv"
 rank_small --networks 6 --seed 3
 check "$(cat "$out")" = "$(cat "$work/six.csv")"
-check "$(wc -l <"$out")" -eq 7
+check "$(wc -l <"$out")" -ge 7 # canonical forms come to it
 rank_small --networks 6 --seed 4
 check "$(cat "$out")" != "$(cat "$work/six.csv")"
 rm "$out"
@@ -236,7 +278,7 @@ for signal in INT TERM USR1; do
     check ! -e "$out"
     check "$(n_lines)" -ge "$wanted"
 done
-grep -q 'going on after' "$work/err" || complain 'the second one did not go on from the first'
+grep -q 'resuming after' "$work/err" || complain 'the second one did not resume the first'
 
 # Other images: a message, and everything anew.
 rank_small --list "$work/list" --limit 19 --max-seconds 0.000001
@@ -244,7 +286,7 @@ expect_rc 75
 check -e "$out.partial"
 rank_small --list "$work/list"
 expect_rc 0
-grep -q "$out.partial: of other weights, images or sizes; starting anew" "$work/err" || complain 'not anew'
+grep -q "$out.partial: of other weights, images, sizes or another backend; starting anew" "$work/err" || complain 'not anew'
 check "$(cat "$out")" = "$(cat "$work/list.csv")"
 rm "$out"
 
@@ -286,8 +328,68 @@ END
 pada rank "$run" --list "$work/list" --limit 20 --batch-size 8
 expect_rc 0
 check "$(cat "$run/ranking.csv")" = "$(cat "$work/list.csv")"
+check "$(ls "$run/scores" | wc -l)" -eq 1
 pada rank "$run" --list "$work/list" --limit 20 --batch-size 8 --out "$out"
 check "$(cat "$out")" = "$(cat "$work/list.csv")"
+grep -q 'scores/[0-9a-f]*.csv: all 5 evaluations are there already' "$work/err" || complain 'evaluated again'
+
+# Fewer networks leave the scores of the others alone, in the file and in the folder; --out has only them.
+rm "$run/ranking.csv"
+printf '%s\n' "$a" "$b" >"$work/two"
+pada rank "$run" --list "$work/two" --limit 20 --batch-size 8
+expect_rc 0
+expect_out_has "$run/ranking.csv: 2 networks, 2 distinct"
+check "$(cat "$run/ranking.csv")" = "$(cat "$work/list.csv")"
+pada rank "$run" --list "$work/two" --limit 20 --batch-size 8 --out "$out"
+check "$(sed 1d "$out" | cut -d, -f1 | sort)" = "$(sort "$work/two")"
+# Other images have scores of their own.
+pada rank "$run" --list "$work/two" --limit 19 --batch-size 8
+check "$(wc -l <"$run/ranking.csv")" -eq 3
+check "$(ls "$run/scores" | wc -l)" -eq 2
+pada rank "$run" --list "$work/two" --limit 20 --batch-size 8
+check "$(cat "$run/ranking.csv")" = "$(cat "$work/list.csv")"
+
+# A copy is named: its network has the canonical name, and the copy a row behind all others.
+printf '%s\n' "$b_copy" >"$work/one"
+pada rank "$run" --list "$work/one" --limit 20 --batch-size 8 --out "$out" --json
+expect_out_has '"n": 1, "distinct": 1, '
+expect_out_has "\"arch\": \"$b\", "
+expect_out_has "\"copies\": [\"$b_copy\"]}"
+grep -q 'all 1 evaluations are there already' "$work/err" || complain 'the copy was evaluated'
+check "$(sed 1d "$out" | cut -d, -f1,12)" = "$(printf '%s,\n%s,%s\n' "$b" "$b_copy" "$b")"
+
+# Numbers that cannot be are refused, and stay for inspection.
+scores_file=$(grep -l ' 20 images' "$run"/scores/*.csv)
+cp "$scores_file" "$work/scores.kept"
+sed '3s/,[0-9]*,/,2000000000,/' "$work/scores.kept" >"$scores_file"
+cp "$run/ranking.csv" "$work/ranking.kept"
+pada rank "$run" --list "$work/list" --limit 20 --batch-size 8
+refused 65 "$scores_file:3: correct images: 2000000000 is outside 0 to 20"
+check "$(cat "$run/ranking.csv")" = "$(cat "$work/ranking.kept")"
+cp "$work/scores.kept" "$scores_file"
+
+# One process at a time works in a run folder; who only reads needs no lock.
+"$PADA_BINARY" rank "$run" --limit 20 --batch-size 8 --quiet >"$work/out" 2>"$work/err" &
+job=$!
+tries=0
+while [ "$(wc -l <"$scores_file")" -lt 12 ] && [ "$tries" -lt 300 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
+pada rank "$run" --list "$work/two" --limit 20 --batch-size 8
+refused 2 "$run: another process is working in this folder"
+pada eval "$run" "$a" --limit 7
+expect_rc 0
+pada rank --predictions "$run/ranking.csv" # intervals by the images of that file
+expect_rc 0
+expect_out_has 'score %'
+kill -9 "$job"
+wait "$job"
+pada rank "$run" --list "$work/list" --limit 20 --batch-size 8 # the lock went with the process
+expect_rc 0
+for arch in "$a" "$b" "$c" "$d" "$e"; do
+    check "$(column "$run/ranking.csv" "$arch" loss)" = "$(column "$work/list.csv" "$arch" loss)"
+done
 
 # The batch size and the limit of an evaluation are not those of the training.
 pada eval --weights "$w" --channels 4 --cells 1 "$c" --json
@@ -329,7 +431,7 @@ printf '%s\n%s\n%s\n' "$a" "$same" "$less" >"$work/blocks.txt"
 pada rank "$run" --list "$work/blocks.txt" --json
 expect_rc 0
 score() { # score ARCH: the column `score` of the ranking
-    grep -F -- "$1" "$run/ranking.csv" | cut -d, -f2
+    column "$run/ranking.csv" "$1" score
 }
 check "$(score "$same")" = "$(score "$less")"
 pada eval "$run" "$a" --json

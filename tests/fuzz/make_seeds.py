@@ -118,8 +118,8 @@ def seeds():
     yield "truth_table", "scores", f"\1note,score,arch\nx,3,{B}\n,4,{A}\n"
     yield "standalone_results", "two", f"arch,seed,correct,images\n{A},0,712,1000\n{B},18446744073709551615,0,1\n"
     yield "standalone_results", "torn", f"arch,seed,correct,images\n{A},0,712,1000\n{B},1,2"
-    yield "ranking_partial", "two", f"# pada ranking 1: fuzz\n{A},1043,2.1872004\n{B},0,1e-3\n"
-    yield "ranking_partial", "torn", f"# pada ranking 1: fuzz\n{A},1043,2.1872004\n{B},5"
+    yield "ranking_scores", "two", f"# pada scores 2: fuzz\n{A},1043,2.1872004\n{B},0,1e-3\n"
+    yield "ranking_scores", "torn", f"# pada scores 2: fuzz\n{A},1043,2.1872004\n{B},5"
     yield "event_file", "three_steps", b"\2" + version + step(0) + step(1) + step(2)
     yield "event_file", "torn", b"\1" + version + step(0) + step(1)[:-3]
     yield "event_file", "other", b"\0some other file"

@@ -16,6 +16,7 @@ typedef struct fixture {
     pada_ranking_worker workers[MAX_WORKERS]; /* with the same weights */
     int n_workers;                            /* that rank; 1 at first */
     const pada_family *family;                /* NULL: one supernet */
+    const char *scores;                       /* folder that keeps them, or NULL */
 } fixture;
 
 /* Six different forms: 1 and 2 are the same without dead edges, and so are 3, 4 and 5. */
@@ -93,7 +94,9 @@ static int teardown_ranking(void **state)
     return scratch_teardown(state);
 }
 
-static pada_status rank(const fixture *f, const char *out, watch *w)
+/* Ranks the first n of a list. With a folder of scores, `out` gets all that is in it. */
+static pada_status rank_some(const fixture *f, const pada_path *list, int n, const char *out,
+                             watch *w)
 {
     const int stop_after = w->stop_after;
 
@@ -101,15 +104,23 @@ static pada_status rank(const fixture *f, const char *out, watch *w)
     const pada_status st = pada_ranking_run(&(pada_ranking_desc){.workers = f->workers,
                                                                  .n_workers = f->n_workers,
                                                                  .family = f->family,
-                                                                 .paths = paths,
-                                                                 .n_paths = N_PATHS,
+                                                                 .paths = list,
+                                                                 .n_paths = n,
                                                                  .out = out,
+                                                                 .scores = f->scores,
+                                                                 .writes_all = f->scores != NULL,
                                                                  .user = w,
                                                                  .stop = stop,
                                                                  .progress = progress,
-                                                                 .note = note});
+                                                                 .note = note},
+                                            NULL);
     assert_false(w->is_wrong);
     return st;
+}
+
+static pada_status rank(const fixture *f, const char *out, watch *w)
+{
+    return rank_some(f, paths, N_PATHS, out, w);
 }
 
 static void assert_same_file(const char *path, const char *expected)
