@@ -6,8 +6,10 @@
 #include "cli/command.h"
 #include "cli/names.h"
 #include "cli/print.h"
+#include "cli/run_args.h"
 #include "cli/space_args.h"
 #include "report/draw.h"
+#include "study/ranking_table.h"
 #include "study/truth_table.h"
 
 #define CANONICAL "canonical"
@@ -17,8 +19,10 @@
 typedef struct arch {
     pada_space_args space_args;
     const char *from, *to, *truth_file;
+    const char *run; /* folder; NULL: none */
     bool cost, json;
 
+    pada_options *config; /* of the run; owns its strings */
     pada_space space;
     pada_draw draw;    /* of --to; NULL: that is no drawing */
     pada_truth *truth; /* NULL without --truth */
@@ -75,6 +79,11 @@ static const pada_opt options_table[] = {
      .offset = offsetof(arch, truth_file),
      .meta = "FILE.csv",
      .help = "truth table whose row numbers are the indices"},
+    {.name = "run",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(arch, run),
+     .meta = "RUN",
+     .help = "space and sizes are those of this run folder, unless a flag says otherwise"},
     {.name = "cost",
      .type = PADA_OPT_BOOL,
      .offset = offsetof(arch, cost),
@@ -219,32 +228,93 @@ static pada_status check_drawing(const arch *a, int n_words)
     return PADA_OK;
 }
 
-static pada_status run(void *self, const pada_options *options)
+/* ---- the architectures of the command line ---- */
+
+/* A word that is a run folder is not an architecture. */
+static pada_status find_run(arch *a, const pada_options *options, int *n_archs)
 {
-    const int n = pada_options_n_words(options);
-    arch *a = self;
-    pada_text out = {0};
-    pada_path path;
+    *n_archs = 0;
+    for (int i = 0; i < pada_options_n_words(options); i++) {
+        const char *word = pada_options_word(options, i);
+        if (!pada_is_run(word)) {
+            (*n_archs)++;
+            continue;
+        }
+        if (a->run) return PADA_FAIL(PADA_EINVAL, "two runs, %s and %s: give one", a->run, word);
+        a->run = word;
+    }
+    if (*n_archs == 0 && !a->run)
+        return PADA_FAIL(PADA_EINVAL, "no architecture given; see `pada help arch`");
+    return PADA_OK;
+}
+
+/* The best network of the ranking of the run. */
+static pada_status read_best(const arch *a, pada_path *path)
+{
+    pada_ranking_table table = {0};
+    pada_truth *scores = NULL;
+    pada_text file = {0};
     pada_status st;
 
-    if (n == 0) return PADA_FAIL(PADA_EINVAL, "no architecture given; see `pada help arch`");
+    pada_text_add(&file, "%s/ranking.csv", a->run);
+    if ((st = file.status) != PADA_OK) goto out;
+    if ((st = pada_truth_open_column(&scores, &a->space, file.data, "score")) != PADA_OK) goto out;
+    st = pada_ranking_table_from_scores(&table, &a->space, scores, 0);
+    if (st == PADA_OK) *path = table.rows[0].path;
+out:
+    pada_ranking_table_deinit(&table);
+    pada_truth_close(scores);
+    pada_text_deinit(&file);
+    return st;
+}
+
+static pada_status describe_words(const arch *a, const pada_options *options, pada_text *out)
+{
+    pada_path path;
+
+    for (int i = 0; i < pada_options_n_words(options); i++) {
+        const char *word = pada_options_word(options, i);
+        if (pada_is_run(word)) continue;
+        PADA_TRY(read_word(a, word, &path));
+        PADA_TRY(describe(a, &path, out));
+    }
+    return PADA_OK;
+}
+
+static pada_status describe_best(const arch *a, pada_text *out)
+{
+    pada_path path;
+
+    PADA_TRY(read_best(a, &path));
+    return describe(a, &path, out);
+}
+
+static pada_status describe_all(arch *a, const pada_options *options, pada_text *out)
+{
+    int n;
+
+    PADA_TRY(find_run(a, options, &n));
+    if (a->run) PADA_TRY(pada_space_args_from_run(&a->space_args, options, a->run, &a->config));
     PADA_TRY(pada_space_from_args(&a->space, &a->space_args));
     PADA_TRY(check_form(a, "--from", a->from, from_forms, N_FROM_FORMS));
     PADA_TRY(check_form(a, "--to", a->to, to_forms, N_TO_FORMS));
     a->draw = a->to ? pada_draw_find(a->to) : NULL;
     PADA_TRY(check_drawing(a, n));
     if (a->truth_file) PADA_TRY(pada_truth_open(&a->truth, &a->space, a->truth_file));
+    return n > 0 ? describe_words(a, options, out) : describe_best(a, out);
+}
+
+static pada_status run(void *self, const pada_options *options)
+{
+    arch *a = self;
+    pada_text out = {0};
+    const pada_status st = describe_all(a, options, &out);
 
     /* Printed only when all of them are right, so that a script never sees half a result. */
-    for (int i = 0; i < n; i++) {
-        if ((st = read_word(a, pada_options_word(options, i), &path)) != PADA_OK) goto out;
-        if ((st = describe(a, &path, &out)) != PADA_OK) goto out;
-    }
-    fputs(pada_text_str(&out), stdout);
-    st = PADA_OK;
-out:
+    if (st == PADA_OK) fputs(pada_text_str(&out), stdout);
     pada_text_deinit(&out);
     pada_truth_close(a->truth);
+    pada_options_destroy(a->config);
     return st;
 }
 
@@ -255,9 +325,11 @@ const pada_command pada_command_arch = {
         "An architecture may be written in any dialect of its space; what is not exactly one "
         "architecture is refused. A list of integers is ambiguous and needs --from. Costs are "
         "those of the stand-alone network: multiply-adds of convolutions and the linear "
-        "layer, dead edges included.",
-    .usage = "pada arch STRING... [options]",
+        "layer, dead edges included, with the sizes of a run (--run, or its folder as a word) or "
+        "of the options. A run without an architecture is the best network of its ranking.",
+    .usage = "pada arch STRING... [options] | RUN [options]",
     .examples = "pada arch --from list 3,3,4,1,3,1 --cost\n"
+                "pada arch --cost runs/a\n"
                 "pada arch 1 --truth truth.csv --to nni\n"
                 "pada arch '|none~0|+|none~0|none~1|+|skip_connect~0|none~1|none~2|' --to iso\n"
                 "pada arch --from list 3,3,4,1,3,1 --to svg > cell.svg",

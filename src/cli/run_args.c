@@ -60,14 +60,7 @@ bool pada_is_run(const char *word)
 /* Replaces what no flag gave by what the run folder says. */
 static void merge(pada_run_args *args, const pada_options *options, const pada_run_config *run)
 {
-    pada_space_args *space = &args->space;
-
-    if (!pada_options_given(options, "space")) space->space = run->space.space;
-    if (!pada_options_given(options, "channels")) space->channels = run->space.channels;
-    if (!pada_options_given(options, "cells")) space->cells = run->space.cells;
-    if (!pada_options_given(options, "classes")) space->classes = run->space.classes;
-    if (!pada_options_given(options, "image-size")) space->image_size = run->space.image_size;
-    if (!pada_options_given(options, "blocks")) space->blocks = run->space.blocks;
+    pada_space_args_merge(&args->space, options, &run->space);
     if (!pada_options_given(options, "data") && run->data) args->data = run->data;
 }
 

@@ -49,6 +49,33 @@ pada_status pada_space_from_args(pada_space *space, const pada_space_args *args)
     return pada_space_init(space, ops, &config);
 }
 
+void pada_space_args_merge(pada_space_args *args, const pada_options *options,
+                           const pada_space_args *other)
+{
+    if (!pada_options_given(options, "space")) args->space = other->space;
+    if (!pada_options_given(options, "channels")) args->channels = other->channels;
+    if (!pada_options_given(options, "cells")) args->cells = other->cells;
+    if (!pada_options_given(options, "classes")) args->classes = other->classes;
+    if (!pada_options_given(options, "image-size")) args->image_size = other->image_size;
+    if (!pada_options_given(options, "blocks")) args->blocks = other->blocks;
+}
+
+pada_status pada_space_args_from_run(pada_space_args *args, const pada_options *options,
+                                     const char *run, pada_options **config)
+{
+    pada_space_args other = {0};
+    pada_text path = {0};
+    pada_status st;
+
+    PADA_TRY(pada_options_create(config));
+    PADA_TRY(pada_options_bind(*config, pada_space_options, &other));
+    pada_text_add(&path, "%s/config.yaml", run);
+    if ((st = path.status) == PADA_OK) st = pada_options_load_known(*config, path.data);
+    if (st == PADA_OK) pada_space_args_merge(args, options, &other);
+    pada_text_deinit(&path);
+    return st;
+}
+
 pada_status pada_space_for_data(pada_space *space, pada_space_args *args, const pada_dataset *data)
 {
     if (args->classes != 0 && args->classes != data->n_classes)

@@ -16,7 +16,14 @@ extern const pada_opt pada_space_options[]; /* --space --channels --cells --clas
 
 pada_status pada_space_from_args(pada_space *space, const pada_space_args *args);
 
-/* The same for a network that reads a data set: classes and image size become those of the data; a
+/* What no flag gave becomes what the other ones say. */
+void pada_space_args_merge(pada_space_args *args, const pada_options *options,
+                           const pada_space_args *other);
+/* The same with the config.yaml of a run folder. *config owns the strings, also after a failure. */
+pada_status pada_space_args_from_run(pada_space_args *args, const pada_options *options,
+                                     const char *run, pada_options **config);
+
+/* pada_space_from_args for a network that reads a data set: classes and image size become those of the data; a
  * number of classes that was given and is another is PADA_EINVAL. */
 pada_status pada_space_for_data(pada_space *space, pada_space_args *args, const pada_dataset *data);
 

@@ -140,4 +140,35 @@ printf 'arch,cifar10\n%s,nan\n' "$string" >"$work/bad.csv"
 pada arch 0 --truth "$work/bad.csv"
 expect_rc 65
 expect_err "bad.csv:2: cifar10: 'nan'"
+
+# The sizes of a run: its config.yaml, unless a flag says otherwise.
+run=$work/run
+pada train --data builtin --channels 4 --cells 1 --epochs 1 --batch-size 250 --validate 0 --quiet --out "$run"
+expect_rc 0
+pada arch "$string" --cost --channels 4 --cells 1 --classes 10 --image-size 16
+cp "$work/out" "$work/small"
+pada arch "$string" --cost
+check "$(cat "$work/out")" != "$(cat "$work/small")"
+pada arch "$string" --run "$run" --cost
+expect_rc 0
+expect_out "$(cat "$work/small")"
+pada arch --cost "$run" "$string"
+expect_out "$(cat "$work/small")"
+pada arch "$string" --run "$run" --cost --channels 8
+check "$(cat "$work/out")" != "$(cat "$work/small")"
+pada arch "$string" --run "$work/none" --cost
+expect_rc 66
+expect_err "$work/none/config.yaml: No such file or directory"
+pada arch "$string" "$run" --run "$run"
+expect_usage_error "two runs, $run and $run: give one"
+
+# A run alone: the best network of its ranking.
+pada arch --cost "$run"
+expect_rc 66
+expect_err "$run/ranking.csv: No such file or directory"
+dead='|none~0|+|none~0|none~1|+|none~0|none~1|none~2|'
+printf 'arch,score\n%s,1\n%s,3\n' "$dead" "$string" >"$run/ranking.csv"
+pada arch --cost "$run"
+expect_rc 0
+expect_out "$(cat "$work/small")"
 finish
