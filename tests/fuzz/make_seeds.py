@@ -2,7 +2,7 @@
 """Writes the seeds of the fuzz targets: make_seeds.py [FOLDER]    (default: corpus, beside this script)
 
 Seeds are small inputs, good ones and some that failed once. A finding is added to its folder as it is, by hand, and is
-left alone by this script, as are the JPEG files, which tests/data/make_images.h wrote.
+left alone by this script, as are the JPEG and WebP files, which their libraries wrote.
 """
 import json
 import os
@@ -88,6 +88,12 @@ def seeds():
     yield "run_env", "env", json.dumps({"pada": "0.1.0", "commit": "0123abcd", "backend": "avx2, 2 threads",
                                         "data": "builtin", "started": "2026-01-01"}) + "\n"
     yield "run_env", "list", '[{"pada": "1"}, {"pada": 2}]'
+    card = {"format": 1, "name": "image folder", "where": "/home/me/photos", "n_classes": 2, "classes": ["cat", "dog"],
+            "image_size": 32, "mean": [0.5, 0.25, 0.1], "deviation": [0.1, 0.2, 0.3],
+            "splits": {"train": {"images": 80, "hash": "90c4000000000001"}, "test": {"images": 20, "hash": "0"}}}
+    yield "data_card", "folder", json.dumps(card)
+    yield "data_card", "newer", json.dumps({**card, "format": 2})
+    yield "data_card", "numbers", json.dumps({key: value for key, value in card.items() if key not in ("classes", "where")})
     rows = bytes(768 * 2)
     for protocol in (2, 3, 4, 5):
         yield "pickle", f"lists_p{protocol}", pickle.dumps({"labels": [1, 2, 300, 70000], "data": [b"ab", 1.5, None]}, protocol)
@@ -115,6 +121,7 @@ def seeds():
     yield "path_list", "two", f"{A}\n\n{B}\n"
     yield "path_list", "twice", f"{B}\r\n{B}"
     yield "truth_table", "table", f"\0arch,cifar10,other\n{A},94.2,1\n{B},10,-2e3\n"
+    yield "truth_table", "spreadsheet", f'\0\ufeff"arch";"cifar 10"\r\n"{A}";94,2\r\n\r\n{B};10\r\n'
     yield "truth_table", "scores", f"\1note,score,arch\nx,3,{B}\n,4,{A}\n"
     yield "standalone_results", "two", f"arch,seed,correct,images\n{A},0,712,1000\n{B},18446744073709551615,0,1\n"
     yield "standalone_results", "torn", f"arch,seed,correct,images\n{A},0,712,1000\n{B},1,2"
