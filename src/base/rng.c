@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/elementary.h"
 #include "base/hash.h"
 #include "base/status.h"
 
@@ -71,5 +72,5 @@ double pada_rng_normal(pada_rng *rng)
     const double u = pada_rng_uniform(rng);
     const double v = pada_rng_uniform(rng);
 
-    return sqrt(-2.0 * log(1.0 - u)) * cos(6.283185307179586476925 * v);
+    return sqrt(-2.0 * pada_ln(1.0 - u)) * pada_cos_turns(v);
 }

@@ -136,6 +136,12 @@ void *pada__log_record(const pada_engine *e)
     return (char *)e->log.records + e->log.n_steps * record_size(e) * size;
 }
 
+/* hypot without the C library's bits; norms are far from where squares overflow. */
+static double length(double a, double b)
+{
+    return sqrt(a * a + b * b);
+}
+
 /* Writes the norms of the active groups, in their order, to the sites of a step. */
 static void set_site_norms(pada_engine *e, int step, const bool *active, const double *norms)
 {
@@ -145,7 +151,7 @@ static void set_site_norms(pada_engine *e, int step, const bool *active, const d
     for (int i = 0, k = 0; i < e->n_groups; i++) {
         if (!active[i]) continue;
         if (e->groups[i].site != PADA_SHARED)
-            to[e->groups[i].site] = hypot(to[e->groups[i].site], norms[k]);
+            to[e->groups[i].site] = length(to[e->groups[i].site], norms[k]);
         k++;
     }
 }

@@ -1,7 +1,7 @@
 /* data_sampler.c - which images an epoch trains on, and in which order. */
 #include "sampler/data_sampler.h"
 
-#include <math.h>
+#include "base/elementary.h"
 
 void pada_data_permute(uint64_t seed, int epoch, int32_t *order, int n)
 {
@@ -35,8 +35,8 @@ double pada_data_entropy(const double *p, int n)
     double entropy = 0;
 
     for (int i = 0; i < n; i++)
-        if (p[i] > 0) entropy -= p[i] * log(p[i]);
-    return n > 1 ? entropy / log(n) : 1;
+        if (p[i] > 0) entropy -= p[i] * pada_ln(p[i]);
+    return n > 1 ? entropy / pada_ln(n) : 1;
 }
 
 double pada_data_effective_share(const double *p, int n)

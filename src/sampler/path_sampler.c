@@ -1,7 +1,7 @@
 /* path_sampler.c - random paths: a distribution over the choices of every slot. */
 #include "sampler/path_sampler.h"
 
-#include <math.h>
+#include "base/elementary.h"
 
 #define MAX_TRIES 1000 /* a distribution may have next to no living path */
 
@@ -78,8 +78,8 @@ double pada_path_sampler_entropy(const pada_path_sampler *s)
         const int n = pada_subspace_choices(&s->within, slot);
         double entropy = 0;
         for (int c = 0; c < n_choices(s, slot); c++)
-            if (s->p[slot][c] > 0) entropy -= s->p[slot][c] * log(s->p[slot][c]);
-        mean += n > 1 ? entropy / log(n) : 1;
+            if (s->p[slot][c] > 0) entropy -= s->p[slot][c] * pada_ln(s->p[slot][c]);
+        mean += n > 1 ? entropy / pada_ln(n) : 1;
     }
     return mean / n_slots;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/elementary.h"
 #include "base/mem.h"
 
 enum {
@@ -277,7 +278,7 @@ static void forward_layer(pada_block_gate *g, int k)
             out[v][i] = v == 0 ? g->s[k][v][i] : 0;
     for (int e = 0; e < cell->n_edges; e++)
         for (int i = 0; i < WIDE; i++) {
-            a[e][i] = 1 / (1 + exp(-a[e][i]));
+            a[e][i] = 1 / (1 + pada_exp(-a[e][i]));
             out[cell->to[e]][i] += a[e][i] * g->s[k][cell->from[e]][i];
         }
     if (k == LAYERS - 1) return;

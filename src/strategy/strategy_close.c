@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/elementary.h"
 #include "base/mem.h"
 #include "sampler/data_sampler.h"
 #include "strategy/iso_paths.h"
@@ -230,7 +231,7 @@ static void draw_mask(const close_run *s, pada_rng *rng, int n_edges)
 
 static double gumbel(pada_rng *rng)
 {
-    return -log(-log(fmax(pada_rng_uniform(rng), 1e-300)));
+    return -pada_ln(-pada_ln(fmax(pada_rng_uniform(rng), 1e-300)));
 }
 
 /* Softmax over the first n logits. */
@@ -241,7 +242,7 @@ static void softmax(const double *logits, int n, double *p)
     for (int i = 1; i < n; i++)
         top = fmax(top, logits[i]);
     for (int i = 0; i < n; i++)
-        sum += p[i] = exp(logits[i] - top);
+        sum += p[i] = pada_exp(logits[i] - top);
     for (int i = 0; i < n; i++)
         p[i] /= sum;
 }
