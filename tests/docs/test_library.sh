@@ -11,8 +11,8 @@ follow library.md
 # Both programs say what the command line says.
 pada eval --weights w.safetensors --channels 8 --cells 1 --arch-dialect list 3,3,4,1,3,1 --json >json
 loss=$(sed 's/.*"loss": \([0-9.]*\).*/\1/' json)
-expect 'a result, twice' [ "$(grep -c ' of 1000 right, loss ' out)" = 2 ]
-expect 'two equal results' [ "$(grep 'right, loss' out | sort -u | wc -l)" = 1 ]
+expect 'a result, three times' [ "$(grep -c ' of 1000 right, loss ' out)" = 3 ]
+expect 'equal results' [ "$(grep 'right, loss' out | sort -u | wc -l)" = 1 ]
 expect "the loss of pada eval, $loss" grep -qF "loss $(printf %.6f "$loss")" out
 mv w.safetensors moved
 expect 'a failure' test "$(./score 2>&1)" = 'score: w.safetensors: No such file or directory'
@@ -24,10 +24,17 @@ nm -D --defined-only usr/lib/libpada.so | awk '{ print $3 }' | sort -u >exported
 expect 'the symbols of the header' cmp declared exported
 expect 'some symbols' [ "$(wc -l <exported)" -ge 15 ]
 
-# Statically: no libpada.so is needed.
+# The archive: no libpada.so is needed, in whatever prefix it is.
+result=$(./score)
+expect 'a program with the archive' test "$(LD_LIBRARY_PATH='' ./score-archive)" = "$result"
+expect 'not without the library' sh -c '! LD_LIBRARY_PATH= ./score 2>err'
 # shellcheck disable=SC2046 # words
-cc -std=c11 score.c -Iusr/include usr/lib/libpada.a $(pkg-config --static --libs-only-l pada | sed 's/-lpada//') -o static
-expect 'a static program' test "$(LD_LIBRARY_PATH='' ./static)" = "$(./score)"
+cc -std=c11 -static score.c $(pkg-config --static --cflags --libs pada) -o static 2>err || { cat err; exit 1; }
+expect 'a static program' test "$(LD_LIBRARY_PATH='' ./static)" = "$result"
+sed 's/pada::pada)/pada::pada_static)/' app/CMakeLists.txt >app/static.txt && mv app/static.txt app/CMakeLists.txt
+{ cmake -S app -B app/static && cmake --build app/static; } >err 2>&1 || { cat err; exit 1; }
+rm -f usr/lib/libpada.so*
+expect 'a program with the archive by CMake' test "$(LD_LIBRARY_PATH='' app/static/score)" = "$result"
 
 # The header alone, as C11 and as C++.
 for compiler in 'cc -x c -std=c11' 'c++ -x c++ -std=c++11'; do
@@ -35,6 +42,25 @@ for compiler in 'cc -x c -std=c11' 'c++ -x c++ -std=c++11'; do
     # shellcheck disable=SC2086 # words
     expect "$compiler" sh -c "echo '#include <pada.h>' | $compiler -Wall -Wextra -Wpedantic -Werror -Iusr/include -fsyntax-only -"
 done
+
+# ldconfig is run where the linker searches, and only there; else a line says what to set.
+cat >bin/ldconfig <<'END'
+#!/bin/sh
+[ $# -eq 0 ] && echo run >>"$LDCONFIG_LOG"
+printf '/lib: (from <builtin>:0)\n%s: (from /etc/ld.so.conf:1)\n' "$LDCONFIG_KNOWS"
+END
+chmod +x bin/ldconfig
+LDCONFIG_LOG=$work/ldconfig.log
+LDCONFIG_KNOWS=$work/known/lib
+export LDCONFIG_LOG LDCONFIG_KNOWS
+cmake --install "$PADA_BUILD" --prefix "$work/usr" >last
+expect 'what to set' grep -qF "programs find libpada with LD_LIBRARY_PATH=$work/usr/lib, or when linked with -Wl,-rpath,$work/usr/lib" last
+expect 'no ldconfig' [ ! -e ldconfig.log ]
+DESTDIR=$work/package cmake --install "$PADA_BUILD" --prefix "$work/known" >last
+expect 'no ldconfig for a package' [ ! -e ldconfig.log ]
+cmake --install "$PADA_BUILD" --prefix "$work/known" >last
+expect 'ldconfig' [ "$(cat ldconfig.log)" = run ]
+expect 'nothing to set' sh -c '! grep -q "programs find" last'
 
 # What else is installed, and what make would do.
 for file in bin/pada lib/libpada.so.0 lib/cmake/pada/padaConfigVersion.cmake share/man/man1/pada.1 \
