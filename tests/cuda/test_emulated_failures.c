@@ -164,6 +164,25 @@ static void test_update_per_step(void **state)
     pada_engine_destroy(e);
 }
 
+/* A device before bfloat16 runs float32, and says so. */
+static void test_device_without_half(void **state)
+{
+    const pada_backend *backend;
+    pada_device *device;
+
+    (void)state;
+    setenv("CUDA_EMULATE_MAJOR", "7", 1);
+    CHECK_OK(pada_backend_find(&backend, "auto"));
+    assert_string_equal(backend->name, "cuda-fp32");
+    CHECK_OK(backend->open(&device, 0));
+    backend->close(device);
+    CHECK_OK(pada_backend_find(&backend, "cuda"));
+    check_device_failure(backend->open(&device, 0),
+                         "emulated device has compute capability 7.0 and no bfloat16, which needs "
+                         "8.0; backend cuda-fp32 runs on it");
+    unsetenv("CUDA_EMULATE_MAJOR");
+}
+
 /* A failure of one device is not that of the next. */
 static void test_next_device_is_fine(void **state)
 {
@@ -182,7 +201,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_failure_stays),       cmocka_unit_test(test_failure_on_the_way_back),
         cmocka_unit_test(test_gradient_not_finite), cmocka_unit_test(test_update_per_step),
-        cmocka_unit_test(test_next_device_is_fine),
+        cmocka_unit_test(test_device_without_half), cmocka_unit_test(test_next_device_is_fine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

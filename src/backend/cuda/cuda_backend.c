@@ -7,8 +7,10 @@
 
 /* ---- opening ---- */
 
+enum { HALF_MAJOR = 8 }; /* compute capability that has bfloat16 */
+
 /* The first device, current from now on; why there is none otherwise. */
-static pada_status select_device(struct cudaDeviceProp *properties)
+static pada_status select_device(struct cudaDeviceProp *properties, bool half)
 {
     int n = 0;
     cudaError_t error = cudaGetDeviceCount(&n);
@@ -26,16 +28,34 @@ static pada_status select_device(struct cudaDeviceProp *properties)
                          properties->name, properties->major, properties->minor,
                          cudaGetErrorString(error));
     }
+    if (half && properties->major < HALF_MAJOR)
+        return PADA_FAIL(PADA_EDEVICE,
+                         "%s has compute capability %d.%d and no bfloat16, which needs %d.0; "
+                         "backend cuda-fp32 runs on it",
+                         properties->name, properties->major, properties->minor, HALF_MAJOR);
     return PADA_OK;
 }
 
-static bool cuda_present(void)
+/* Whether there is a device of this compute capability or better. */
+static bool is_present(int major)
 {
-    int n = 0;
-    const bool present = cudaGetDeviceCount(&n) == cudaSuccess && n > 0;
+    int n = 0, found = 0;
+    const bool present =
+        cudaGetDeviceCount(&n) == cudaSuccess && n > 0 &&
+        cudaDeviceGetAttribute(&found, cudaDevAttrComputeCapabilityMajor, 0) == cudaSuccess;
 
     (void)cudaGetLastError();
-    return present;
+    return present && found >= major;
+}
+
+static bool half_present(void)
+{
+    return is_present(HALF_MAJOR);
+}
+
+static bool single_present(void)
+{
+    return is_present(0);
 }
 
 static void cuda_close(pada_device *d)
@@ -58,6 +78,23 @@ static void cuda_close(pada_device *d)
     pada_free(d);
 }
 
+/* Lets node kernels have their shared memory; a device with less does without them. */
+static pada_status prepare_tiles(pada_device *d)
+{
+    cudaError_t error = pada_cuda_node_forward_init();
+
+    if (error == cudaSuccess) error = pada_cuda_node_backward_init();
+    if (error == cudaSuccess) error = pada_cuda_reduction_forward_init();
+    if (error == cudaSuccess) error = pada_cuda_reduction_backward_init();
+    if (error == cudaSuccess) error = pada_cuda_stem_init();
+    d->tiles = error == cudaSuccess;
+    if (error == cudaErrorInvalidValue) {
+        (void)cudaGetLastError();
+        return PADA_OK;
+    }
+    return cuda_status(error, "node kernels");
+}
+
 static pada_status make_room(pada_device *d)
 {
     void *sums;
@@ -71,11 +108,7 @@ static pada_status make_room(pada_device *d)
     PADA_TRY(cuda_status(cudaMallocHost(&d->down, CUDA_TRANSFER), "pinned memory"));
     PADA_TRY(cuda_status(cudaMalloc(&sums, CUDA_MAX_SUMS * sizeof *d->sums), "memory for sums"));
     d->sums = sums;
-    PADA_TRY(cuda_status(pada_cuda_node_forward_init(), "node kernels"));
-    PADA_TRY(cuda_status(pada_cuda_node_backward_init(), "node kernels"));
-    PADA_TRY(cuda_status(pada_cuda_reduction_forward_init(), "reduction kernels"));
-    PADA_TRY(cuda_status(pada_cuda_reduction_backward_init(), "reduction kernels"));
-    return cuda_status(pada_cuda_stem_init(), "stem kernels");
+    return d->half ? prepare_tiles(d) : PADA_OK;
 }
 
 static pada_status open_device(pada_device **out, bool half)
@@ -85,7 +118,7 @@ static pada_status open_device(pada_device **out, bool half)
     pada_status st;
 
     *out = NULL;
-    PADA_TRY(select_device(&properties));
+    PADA_TRY(select_device(&properties, half));
     PADA_TRY(pada_calloc(&mem, 1, sizeof **out));
     pada_device *d = mem;
     d->half = half;
@@ -210,7 +243,7 @@ static pada_status cuda_prepare(pada_device *d, const pada_program *q)
     PADA_TRY(grow(&d->weights, n * (int64_t)sizeof(float)));
     PADA_TRY(grow(&d->local, n * q->local_bytes));
     PADA_TRY(grow(&d->dz, dz));
-    PADA_TRY(pada_cuda_match(&d->match, q, d->half));
+    PADA_TRY(pada_cuda_match(&d->match, q, d->tiles));
     PADA_TRY(grow(&d->fixed, d->match.n_sums * (int64_t)sizeof(int64_t)));
     PADA_TRY(grow(&d->fragments, d->match.fragment_bytes));
     PADA_TRY(grow(&d->shares, d->match.partial_floats * (int64_t)sizeof(float)));
@@ -316,8 +349,8 @@ static void cuda_welford(pada_device *d, void *mean, void *spread, const void *x
 }
 
 #define CUDA_BACKEND                                                                              \
-    .dtype = PADA_F32, .gather = true, .in_flight = 3, .present = cuda_present,                   \
-    .close = cuda_close, .describe = cuda_describe, .finish = cuda_finish, .alloc = cuda_alloc,   \
+    .dtype = PADA_F32, .gather = true, .in_flight = 3, .close = cuda_close,                       \
+    .describe = cuda_describe, .finish = cuda_finish, .alloc = cuda_alloc,                        \
     .release = cuda_release, .write = pada_cuda_write, .read = pada_cuda_read,                    \
     .read_i32 = pada_cuda_read_i32, .image_bytes = image_bytes, .channel_bytes = channel_bytes,   \
     .unpack = pada_cuda_unpack, .pack = pada_cuda_pack, .hold = cuda_hold,                        \
@@ -330,12 +363,14 @@ const pada_backend pada_backend_cuda = {
     .name = "cuda",
     .summary = "bfloat16 kernels for NVIDIA GPUs, float32 weights and sums",
     .half = true,
+    .present = half_present,
     .open = open_half,
     CUDA_BACKEND,
 };
 const pada_backend pada_backend_cuda_fp32 = {
     .name = "cuda-fp32",
     .summary = "float32 kernels for NVIDIA GPUs",
+    .present = single_present,
     .open = open_single,
     CUDA_BACKEND,
 };

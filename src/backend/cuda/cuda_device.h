@@ -45,7 +45,9 @@ typedef struct cuda_buffer {
 } cuda_buffer;
 
 struct pada_device {
-    bool half; /* activations are bfloat16, and node kernels are used */
+    bool half; /* activations are bfloat16 */
+    bool
+        tiles; /* node kernels are used: half, and the device has as much shared memory as they want */
     cudaStream_t stream;
     cuda_failure failure;
     char description[320];

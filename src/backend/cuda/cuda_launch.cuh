@@ -13,8 +13,23 @@
 
 static __device__ __forceinline__ void cuda_begin(void)
 {
+#if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/* Whether the code that runs here has those instructions: with code of an earlier architecture, also on a later
+ * device, kernels run one after the other. The same for all kernels, so that one answer is kept. */
+template <typename Kernel> static bool cuda_overlaps(Kernel kernel)
+{
+    static int known; /* 0: not asked yet, else 1 + the answer */
+    cudaFuncAttributes attributes;
+
+    if (known == 0)
+        known = 1 + (cudaFuncGetAttributes(&attributes, (const void *)kernel) == cudaSuccess &&
+                     attributes.ptxVersion >= 90);
+    return known == 2;
 }
 
 /* Queues a kernel with `shared_bytes` of dynamic shared memory. */
@@ -32,7 +47,7 @@ static cudaError_t cuda_launch(Kernel kernel, dim3 grid, dim3 block, size_t shar
     config.dynamicSmemBytes = shared_bytes;
     config.stream = stream;
     config.attrs = &attribute;
-    config.numAttrs = 1;
+    config.numAttrs = cuda_overlaps(kernel) ? 1 : 0;
     return cudaLaunchKernelEx(&config, kernel, args...);
 }
 

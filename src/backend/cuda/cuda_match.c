@@ -15,7 +15,7 @@
 typedef struct matcher {
     cuda_match *m;
     const pada_program *q;
-    bool half;
+    bool tiles;
     int stage;
 } matcher;
 
@@ -191,32 +191,33 @@ static void match_forward(const matcher *k)
     for (int i = begin; i < end; i++) {
         const pada_instr *instr = &q->instrs[i];
         if (k->m->taken[i]) continue;
-        if (k->half && instr->code == PADA_CODE_COMBINE_FWD &&
+        if (k->tiles && instr->code == PADA_CODE_COMBINE_FWD &&
             pada_cuda_is_node_combine(q, instr->v)) {
             cuda_step *step = begin_step(k, CUDA_STEP_NODE_FORWARD, instr->v);
             add_member(k, step, i);
             want_moments(k, instr);
             add_convs(k, step, i + 1, end);
             step->no_store = !instr->stats && is_only_here(k, step, i + 1, end);
-        } else if (k->half && instr->code == PADA_CODE_CONV_FWD &&
+        } else if (k->tiles && instr->code == PADA_CODE_CONV_FWD &&
                    pada_cuda_is_node_conv(q, instr->v)) {
             cuda_step *step = begin_step(k, CUDA_STEP_NODE_FORWARD, q->nodes[instr->v].x);
             step->no_store = true;
             add_convs(k, step, i, end);
-        } else if (k->half && pada_cuda_is_reduction(q, i, end)) {
+        } else if (k->tiles && pada_cuda_is_reduction(q, i, end)) {
             add_group(k, CUDA_STEP_REDUCTION_FORWARD, i, 3);
             for (int n = 0; n < 3; n += 2) {
                 want_fragments(k, q->instrs[i + n].v);
                 want_moments(k, &q->instrs[i + n]);
             }
-        } else if (k->half && instr->code == PADA_CODE_CONV_FWD && pada_cuda_is_stem(q, instr->v)) {
+        } else if (k->tiles && instr->code == PADA_CODE_CONV_FWD &&
+                   pada_cuda_is_stem(q, instr->v)) {
             add_group(k, CUDA_STEP_STEM_FORWARD, i, 1);
             want_moments(k, instr);
         } else if (pada_cuda_is_head_forward(q, i, end)) {
             add_group(k, CUDA_STEP_HEAD_FORWARD, i, 3);
         } else {
             add_general(k, i, false);
-            if (k->half && instr->code == PADA_CODE_CONV_FWD &&
+            if (k->tiles && instr->code == PADA_CODE_CONV_FWD &&
                 pada_cuda_node_fits(q->nodes[instr->v].shape))
                 want_moments(k, instr);
         }
@@ -317,8 +318,8 @@ static void match_gradient(const matcher *k, pada_value x, int begin, int end, i
     pada_act act = PADA_ACT_NONE;
 
     end_batch(k);
-    if (k->half && match_reduction(k, begin, end)) n_done++;
-    for (int i = begin; i < end && k->half && pada_cuda_node_fits(q->nodes[x].shape); i++) {
+    if (k->tiles && match_reduction(k, begin, end)) n_done++;
+    for (int i = begin; i < end && k->tiles && pada_cuda_node_fits(q->nodes[x].shape); i++) {
         const pada_instr *instr = &q->instrs[i];
         if (k->m->taken[i] || !is_node_part(k, instr, act, n_convs, n_flows, n_norms)) continue;
         if (instr->code == PADA_CODE_CONV_BWD) {
@@ -364,7 +365,7 @@ static void match_backward(const matcher *k)
         for (next = i + 1; next < end && x != PADA_ZERO && receiver(q, &q->instrs[next]) == x;)
             next++;
         if (q->instrs[i].code == PADA_CODE_CONV_BWD && q->instrs[i].no_grad_in && next == i + 1 &&
-            k->half && pada_cuda_is_stem(q, q->instrs[i].v)) {
+            k->tiles && pada_cuda_is_stem(q, q->instrs[i].v)) {
             end_batch(k);
             add_group(k, CUDA_STEP_STEM_BACKWARD, i, 1);
             want_partial(k, q->instrs[i].v, q->n_images);
@@ -425,7 +426,7 @@ static void mark_finishes(const matcher *k)
     }
 }
 
-pada_status pada_cuda_match(cuda_match *m, const pada_program *q, bool half)
+pada_status pada_cuda_match(cuda_match *m, const pada_program *q, bool tiles)
 {
     PADA_TRY(make_room(m, q));
     m->n_steps = m->n_members = 0;
@@ -438,7 +439,7 @@ pada_status pada_cuda_match(cuda_match *m, const pada_program *q, bool half)
         m->terms[t] = (cuda_term_match){.slopes = -1};
     memset(m->taken, 0, (size_t)q->n_instrs * sizeof *m->taken);
     for (int s = 0; s < q->n_stages; s++) {
-        const matcher k = {m, q, half, s};
+        const matcher k = {m, q, tiles, s};
         if (s < q->n_forward)
             match_forward(&k);
         else
@@ -446,8 +447,8 @@ pada_status pada_cuda_match(cuda_match *m, const pada_program *q, bool half)
         if (s == q->n_forward - 1) m->n_forward_sums = m->n_sums;
     }
     for (int batch = 0; batch <= m->n_batches; batch++)
-        place_partials(&(matcher){m, q, half, 0}, batch);
-    mark_finishes(&(matcher){m, q, half, 0});
+        place_partials(&(matcher){m, q, tiles, 0}, batch);
+    mark_finishes(&(matcher){m, q, tiles, 0});
     PADA_ASSERT(m->n_members == q->n_instrs);
     return PADA_OK;
 }

@@ -71,9 +71,9 @@ typedef struct cuda_match {
     int cap_instrs, cap_nodes, cap_terms;
 } cuda_match;
 
-/* half: activations are bfloat16, as node kernels want them; without it all steps are single
+/* tiles: node kernels may be used; without it all steps are single
  * instructions. Allocates only when a program is larger than all before it; start from zeros. */
-pada_status pada_cuda_match(cuda_match *m, const pada_program *program, bool half);
+pada_status pada_cuda_match(cuda_match *m, const pada_program *program, bool tiles);
 void pada_cuda_match_deinit(cuda_match *m);
 
 #ifdef __cplusplus

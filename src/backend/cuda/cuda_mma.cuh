@@ -34,6 +34,29 @@ static __device__ __forceinline__ void cuda_unpack8(uint4 u, float f[8])
 
 #ifdef __CUDACC__
 
+/* Devices before 8.0 have no bfloat16, and backends that need it are not opened there (cuda_backend.c): their
+ * kernels are compiled, and never run. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+
+static __device__ __forceinline__ uint32_t cuda_pair(float, float)
+{
+    __trap();
+    return 0;
+}
+
+static __device__ __forceinline__ uint32_t cuda_relu2(uint32_t)
+{
+    __trap();
+    return 0;
+}
+
+static __device__ __forceinline__ void cuda_mma(float[4], const uint32_t[4], uint32_t, uint32_t)
+{
+    __trap();
+}
+
+#else
+
 static __device__ __forceinline__ uint32_t cuda_pair(float low, float high)
 {
     uint32_t pair;
@@ -49,6 +72,18 @@ static __device__ __forceinline__ uint32_t cuda_relu2(uint32_t pair) /* keeps Na
     asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(positive) : "r"(pair), "r"(0));
     return positive;
 }
+
+/* c += a b */
+static __device__ __forceinline__ void cuda_mma(float c[4], const uint32_t a[4], uint32_t b0,
+                                                uint32_t b1)
+{
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+        "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+#endif
 
 /* ---- warps ---- */
 
@@ -74,16 +109,6 @@ static __device__ __forceinline__ void cuda_load_transposed(uint32_t m[4], uint3
                  : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3])
                  : "r"(address)
                  : "memory");
-}
-
-/* c += a b */
-static __device__ __forceinline__ void cuda_mma(float c[4], const uint32_t a[4], uint32_t b0,
-                                                uint32_t b1)
-{
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
-        "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 /* Barrier `id`, 1 to 15, of `threads` threads, whole warps: waits for the others, or only lets them know. */

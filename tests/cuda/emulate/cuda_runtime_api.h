@@ -1,7 +1,8 @@
 /* cuda_runtime_api.h - the part of the CUDA runtime that the cuda backend calls, for machines without
  * CUDA: device memory is host memory and every call is over when it returns (emulate.cc).
  *
- * While CUDA_EMULATE_FAIL is set, copies fail. */
+ * While CUDA_EMULATE_FAIL is set, copies fail. CUDA_EMULATE_SHARED is the shared memory that a block may have, in bytes
+ * (227 KB), CUDA_EMULATE_MAJOR the compute capability (9). */
 #ifndef PADA_TESTS_CUDA_EMULATE_CUDA_RUNTIME_API_H
 #define PADA_TESTS_CUDA_EMULATE_CUDA_RUNTIME_API_H
 
@@ -13,6 +14,7 @@ extern "C" {
 
 typedef enum cudaError {
     cudaSuccess = 0,
+    cudaErrorInvalidValue = 1,
     cudaErrorMemoryAllocation = 2,
     cudaErrorNoDevice = 100,
     cudaErrorIllegalAddress = 700
@@ -39,6 +41,8 @@ cudaError_t cudaGetLastError(void);
 cudaError_t cudaPeekAtLastError(void);
 cudaError_t cudaGetDeviceCount(int *n);
 cudaError_t cudaSetDevice(int device);
+typedef enum cudaDeviceAttr { cudaDevAttrComputeCapabilityMajor = 75 } cudaDeviceAttr;
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device);
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *kernel);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);

@@ -255,6 +255,19 @@ const uint32_t *emulate_meet(const uint32_t *mine, int words)
     return turn[0];
 }
 
+/* A number of the environment. */
+static int setting(const char *name, int usual)
+{
+    const char *given = getenv(name);
+
+    return given ? atoi(given) : usual;
+}
+
+static int most_shared(void)
+{
+    return setting("CUDA_EMULATE_SHARED", 227 * 1024);
+}
+
 void emulate_run(dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &thread)
 {
     /* Several streams may have threads of their own; kernels run one after the other. */
@@ -268,7 +281,7 @@ void emulate_run(dim3 grid, dim3 block, size_t shared_bytes, const std::function
     blockDim = block;
     n_threads = block.x * block.y * block.z;
     if (grid.x == 0 || grid.y == 0 || grid.z == 0 || n_threads == 0 || n_threads > 1024 ||
-        shared_bytes > SHARED) {
+        shared_bytes > (size_t)most_shared()) {
         fprintf(stderr, "emulate: a grid of %ux%u blocks of %u threads\n", grid.x, grid.y,
                 n_threads);
         abort();
@@ -323,12 +336,19 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int)
 {
     memset(properties, 0, sizeof *properties);
     snprintf(properties->name, sizeof properties->name, "emulated device");
+    properties->major = setting("CUDA_EMULATE_MAJOR", 9);
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr, int)
+{
+    *value = setting("CUDA_EMULATE_MAJOR", 9);
     return cudaSuccess;
 }
 
 cudaError_t cudaFuncSetAttribute(const void *, cudaFuncAttribute, int bytes)
 {
-    return bytes <= 227 * 1024 ? cudaSuccess : cudaErrorIllegalAddress;
+    return bytes <= most_shared() ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *, const void *)
