@@ -14,7 +14,7 @@ prefix ?= /usr/local
 
 all: release
 
-release: deps ## build build/release/pada (plain `make`)
+release: deps ## build build/release/pada (plain `make`), with CUDA where nvcc works
 	cmake --preset release
 	cmake --build --preset release
 
@@ -26,11 +26,11 @@ install: release ## install program, library, header, manual pages: make install
 	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(prefix)"
 
 demo: deps ## train two supernets on built-in data, rank and compare them; goes on if stopped
-	cmake --preset release
-	cmake --build --preset release --target pada
-	tools/demo.sh build/release/pada build/demo
+	cmake --preset cpu
+	cmake --build --preset cpu --target pada
+	tools/demo.sh build/cpu/pada build/demo
 
-test: deps ## build and test dev and release; ends with "N passed, N failed, N skipped"
+test: deps ## build and test dev and cpu; ends with "N passed, N failed, N skipped"
 	@tools/test.sh $(CTEST_ARGS)
 
 fuzz: ## fuzz every reader of files: make fuzz [SECONDS=60]; needs clang

@@ -36,7 +36,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/include/pada.h TYPE INCLUDE)
 # What a program that links the archive needs besides, from the packages that pada_core was linked with.
 get_target_property(linked pada_core LINK_LIBRARIES)
 set(private_libs)
-if(PADA_CUDA)
+if(PADA_HAS_CUDA)
   list(APPEND private_libs -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt)
 endif()
 foreach(library ${linked})

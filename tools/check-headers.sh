@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 optional='cuda[a-z_]*\.h|cublas[A-Za-z_]*\.h|cudnn[a-z_]*\.h|nccl\.h|mpi\.h|(oneapi/)?dnnl/?[a-z_]*\.h'
 includes='-Isrc -Iinclude'
-for folder in "$@" build/dev/generated build/release/generated; do
+for folder in "$@" build/dev/generated build/cpu/generated build/release/generated; do
     if [ -d "$folder" ]; then includes="$includes -I$folder"; fi
 done
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# test.sh - builds and tests the presets dev and release, and prints one line of totals. Arguments go to ctest.
+# test.sh - builds and tests the presets dev and cpu, and prints one line of totals. Arguments go to ctest.
 #
 # A preset that cannot be configured or built counts as one failed test, and the other one still runs. The last line
 # on stdout is always "N passed, N failed, N skipped"; the exit status is 1 unless nothing failed. Tests run one
@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 results=
 broken=0
 status=0
-for preset in ${PADA_TEST_PRESETS-dev release}; do
+for preset in ${PADA_TEST_PRESETS-dev cpu}; do
     echo "== $preset"
     xml=build/$preset/ctest.xml # relative, so that no blank of a folder name splits the list below
     rm -f "$xml"

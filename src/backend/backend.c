@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "backend/absent.h"
 #include "base/text.h"
 
 #ifdef PADA_HAS_CUDA
@@ -14,6 +15,20 @@
 #define PADA_BACKEND(name) extern const pada_backend pada_backend_##name;
 #include "backend/backends.def"
 #undef PADA_BACKEND
+
+#ifndef PADA_HAS_CUDA
+#define CUDA_HINT                                                                                \
+    "not in this build (" PADA_NO_CUDA "); install the CUDA toolkit, 12 or later, and run make " \
+    "again"
+
+static const pada_absent_backend absent[] = {
+    {"cuda", "bfloat16 kernels for NVIDIA GPUs", CUDA_HINT},
+    {"cuda-fp32", "float32 kernels for NVIDIA GPUs", CUDA_HINT},
+    {NULL, NULL, NULL},
+};
+#else
+static const pada_absent_backend absent[] = {{NULL, NULL, NULL}};
+#endif
 
 static const pada_backend *const registry[] = {
 #define PADA_BACKEND(name) &pada_backend_##name,
@@ -43,6 +58,11 @@ const pada_backend *pada_backend_get(int i)
     return registry[i];
 }
 
+const pada_absent_backend *pada_absent_backends(void)
+{
+    return absent;
+}
+
 pada_status pada_backend_finish(const pada_backend *backend, pada_device *device)
 {
     return backend->finish ? backend->finish(device) : PADA_OK;
@@ -69,6 +89,9 @@ pada_status pada_backend_find(const pada_backend **out, const char *name)
         if (strcmp(name, registry[i]->name) == 0) *out = registry[i];
     }
     if (*out) return PADA_OK;
+    for (const pada_absent_backend *a = absent; a->name; a++)
+        if (strcmp(name, a->name) == 0)
+            return PADA_FAIL(PADA_EDEVICE, "backend %s is %s", name, a->why);
     return pada_fail_unknown(PADA_EDEVICE, "this build has no backend", name, names,
                              pada_backend_count() + 1);
 }

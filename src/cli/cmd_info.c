@@ -5,6 +5,7 @@
  * only the root is checked. */
 #include <stdio.h>
 
+#include "backend/absent.h"
 #include "backend/backend.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
@@ -67,6 +68,9 @@ static json_t *collect_backends(void)
 
     for (int i = 0; i < pada_backend_count(); i++)
         array = with(array, collect_backend(pada_backend_get(i)));
+    for (const pada_absent_backend *a = pada_absent_backends(); a->name; a++)
+        array = with(array, json_pack("{s:s, s:s, s:b, s:s}", "name", a->name, "summary",
+                                      a->summary, "available", 0, "detail", a->why));
     return array;
 }
 

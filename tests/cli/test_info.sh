@@ -33,6 +33,19 @@ expect_out_has '"methods": [{"name": "pada"'
 expect_out_has '"data_sets": [{"name": "builtin"'
 expect_out_has '{"code": 69, "meaning": "device not available"}'
 
+# A backend that was not built says how to get it.
+if grep -q 'not in this build' "$work/out"; then
+    expect_out_has 'install the CUDA toolkit, 12 or later, and run make again'
+    pada info
+    grep -q '^  cuda  ' "$work/out" || complain 'no line for cuda'
+    expect_out_has 'not available: not in this build ('
+    for backend in cuda cuda-fp32; do
+        pada bench step --backend $backend
+        refused 69 "backend $backend is not in this build ("
+        expect_err 'install the CUDA toolkit, 12 or later, and run make again'
+    done
+fi
+
 pada info now
 expect_usage_error "unexpected word 'now'"
 pada info --jsn

@@ -1,0 +1,62 @@
+# The cuda backend, as PADA_CUDA wants it: AUTO (where a CUDA compiler works), ON (or fail), OFF.
+#
+#   PADA_HAS_CUDA   whether it is built; CUDA is enabled then
+#   PADA_NO_CUDA    why not, in a few words, for `pada info`
+#   cuda_summary    for the last line of the configuration
+set(PADA_HAS_CUDA OFF)
+set(PADA_NO_CUDA)
+set(oldest_cuda 12.0)
+
+# nvcc: CUDACXX, PATH, or where NVIDIA's packages put it.
+if(PADA_CUDA AND NOT DEFINED CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+  find_program(PADA_NVCC nvcc PATHS /usr/local/cuda/bin /opt/cuda/bin)
+  mark_as_advanced(PADA_NVCC)
+  if(PADA_NVCC)
+    set(ENV{CUDACXX} ${PADA_NVCC})
+  endif()
+endif()
+
+if(NOT PADA_CUDA)
+  set(PADA_NO_CUDA "built with PADA_CUDA=OFF")
+elseif(PADA_CUDA STREQUAL "AUTO")
+  include(CheckLanguage)
+  if(NOT DEFINED CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+    set(PADA_NO_CUDA "no nvcc was found when it was built")
+  else()
+    check_language(CUDA)
+    if(NOT CMAKE_CUDA_COMPILER)
+      set(PADA_NO_CUDA "nvcc did not work when it was built")
+    endif()
+  endif()
+endif()
+
+if(NOT PADA_NO_CUDA)
+  set(chosen_architectures ${CMAKE_CUDA_ARCHITECTURES})
+  enable_language(CUDA)
+  if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS oldest_cuda)
+    set(PADA_NO_CUDA "nvcc ${CMAKE_CUDA_COMPILER_VERSION} is older than ${oldest_cuda}")
+    if(NOT PADA_CUDA STREQUAL "AUTO")
+      message(FATAL_ERROR "PADA_CUDA=${PADA_CUDA}: ${PADA_NO_CUDA}")
+    endif()
+  endif()
+endif()
+
+set(cuda_summary "no (${PADA_NO_CUDA})")
+if(NOT PADA_NO_CUDA)
+  set(PADA_HAS_CUDA ON)
+  find_package(CUDAToolkit REQUIRED)
+  # Code of one architecture runs on the later ones of the same generation, and the last one as PTX on what is to come.
+  if(NOT chosen_architectures)
+    execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch OUTPUT_VARIABLE offered)
+    foreach(architecture 75 80 90 100 120)
+      if(offered MATCHES "compute_${architecture}\n")
+        list(APPEND chosen_architectures ${architecture}-real)
+      endif()
+    endforeach()
+    string(REGEX REPLACE "-real$" "" chosen_architectures "${chosen_architectures}")
+  endif()
+  set(CMAKE_CUDA_ARCHITECTURES ${chosen_architectures})
+  list(JOIN CMAKE_CUDA_ARCHITECTURES " " architectures)
+  string(REPLACE "-real" "" architectures "${architectures}")
+  set(cuda_summary "${CMAKE_CUDA_COMPILER_VERSION} for ${architectures}")
+endif()
