@@ -8,17 +8,21 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/data_args.h"
 #include "cli/print.h"
 #include "data/inspect.h"
 
 #define CHANNELS  PADA_IMAGE_CHANNELS
 #define IMBALANCE 3 /* the largest class to the smallest: a warning from here on */
+#define FEW       5 /* images of a class: a warning below */
 
 typedef struct data {
+    pada_data_args data_args;
     int64_t image_size;
     bool json;
 
     pada_dataset *set;
+    pada_findings found; /* about files */
     pada_facts facts;
     const char *where;
 } data;
@@ -40,7 +44,10 @@ static const pada_opt options_table[] = {
 
 static pada_status bind(void *self, pada_options *options)
 {
-    return pada_options_bind(options, options_table, self);
+    data *d = self;
+
+    PADA_TRY(pada_options_bind(options, options_table, d));
+    return pada_options_bind(options, pada_image_options, &d->data_args);
 }
 
 /* ---- info ---- */
@@ -136,21 +143,44 @@ typedef struct findings {
 
 typedef enum severity { WARNING, PROBLEM } severity;
 
-static void find(findings *f, severity how, const char *format, ...) PADA_PRINTF(3, 4);
-
-static void find(findings *f, severity how, const char *format, ...)
+/* A text of a file system, which need not be UTF-8. */
+static json_t *json_name(const char *text)
 {
-    char line[400];
+    json_t *name = json_string(text);
+
+    return name ? name : json_null();
+}
+
+/* One finding, about a file or, with NULL, about the whole. */
+static void add_finding(findings *f, severity how, const char *kind, const char *file,
+                        const char *text)
+{
+    f->counts[how]++;
+    if (!f->json) {
+        pada_text_add(f->out, "%s: %s%s%s\n", how == PROBLEM ? "problem" : "warning",
+                      file ? file : "", file ? ": " : "", text);
+        return;
+    }
+    json_t *object = json_object();
+    pada_json_set(f->out, object, "kind", json_string(kind));
+    if (file) pada_json_set(f->out, object, "file", json_name(file));
+    pada_json_set(f->out, object, "message", json_name(text));
+    append(f->out, f->lists[how], object);
+}
+
+static void find(findings *f, severity how, const char *kind, const char *file, const char *format,
+                 ...) PADA_PRINTF(5, 6);
+
+static void find(findings *f, severity how, const char *kind, const char *file, const char *format,
+                 ...)
+{
+    char line[PADA_MESSAGE_BYTES];
     va_list args;
 
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    f->counts[how]++;
-    if (f->json)
-        append(f->out, f->lists[how], json_string(line));
-    else
-        pada_text_add(f->out, "%s: %s\n", how == PROBLEM ? "problem" : "warning", line);
+    add_finding(f, how, kind, file, line);
 }
 
 /* Some of them are odd, more than half are wrong. */
@@ -167,11 +197,62 @@ static void verify_classes(findings *f, const data *d, pada_split split)
     for (int i = 0; i < d->set->n_classes; i++)
         n_empty += facts->class_counts[i] == 0;
     if (n_empty > 0)
-        find(f, PROBLEM, "%s: %d of %d classes have no images", pada_split_name(split), n_empty,
-             d->set->n_classes);
+        find(f, PROBLEM, "classes", NULL, "%s: %d of %d classes have no images",
+             pada_split_name(split), n_empty, d->set->n_classes);
     else if (facts->largest >= IMBALANCE * facts->smallest)
-        find(f, WARNING, "%s: classes have %d to %d images", pada_split_name(split),
-             facts->smallest, facts->largest);
+        find(f, WARNING, "imbalance", NULL, "%s: classes have %d to %d images",
+             pada_split_name(split), facts->smallest, facts->largest);
+}
+
+/* Classes from which nothing can be learnt. */
+static void verify_few(findings *f, const data *d)
+{
+    for (int i = 0; i < d->set->n_classes; i++) {
+        const int n = d->facts.splits[PADA_SPLIT_TRAIN].class_counts[i];
+        const char *name = class_name(d, i);
+        if (n > 0 && n < FEW)
+            find(f, WARNING, "few", NULL, "train: class %d%s%s has %d images", i, name ? " " : "",
+                 name ? name : "", n);
+    }
+}
+
+static const char *file_of(const data *d, pada_split split, int i)
+{
+    return d->set->ops->file(d->set, split, i);
+}
+
+static int label_of(const data *d, pada_split split, int i)
+{
+    return d->set->ops->label(d->set, split, i);
+}
+
+/* Images that have files are named, one by one. */
+static void name_images(findings *f, const data *d)
+{
+    for (int i = 0; i < d->facts.n_twins; i++) {
+        const pada_twins *t = &d->facts.twins[i];
+        const bool conflict =
+            label_of(d, t->split, t->image) != label_of(d, t->other_split, t->other);
+        const bool leak = t->split != t->other_split;
+        find(f, WARNING,
+             conflict ? "conflict"
+             : leak   ? "leak"
+                      : "duplicate",
+             file_of(d, t->split, t->image), "the same image as %s%s%s",
+             file_of(d, t->other_split, t->other), conflict ? ", of another class" : "",
+             leak ? ", which is for training" : "");
+    }
+    for (int split = 0; split < PADA_N_SPLITS; split++)
+        for (int i = 0; i < d->set->n_images[split]; i++)
+            if (pada_image_is_constant(d->set, (pada_split)split, i))
+                find(f, WARNING, "constant", file_of(d, (pada_split)split, i),
+                     "an image of one colour");
+}
+
+/* Whether so many images are worth a line of their own: where each is named, only if they are too many. */
+static bool is_told(const data *d, int n, int whole)
+{
+    return n > 0 && (!d->set->ops->file || by_share(n, whole) == PROBLEM);
 }
 
 static void verify_images(findings *f, const data *d, pada_split split)
@@ -180,11 +261,11 @@ static void verify_images(findings *f, const data *d, pada_split split)
     const char *name = pada_split_name(split);
     const int n = d->set->n_images[split];
 
-    if (facts->n_constant > 0)
-        find(f, by_share(facts->n_constant, n), "%s: %d of %d images are of one colour", name,
-             facts->n_constant, n);
-    if (facts->n_duplicates > 0)
-        find(f, by_share(facts->n_duplicates, n),
+    if (is_told(d, facts->n_constant, n))
+        find(f, by_share(facts->n_constant, n), "constant", NULL,
+             "%s: %d of %d images are of one colour", name, facts->n_constant, n);
+    if (is_told(d, facts->n_duplicates, n))
+        find(f, by_share(facts->n_duplicates, n), "duplicate", NULL,
              "%s: %d of %d images are copies of others, %d of them with another label", name,
              facts->n_duplicates, n, facts->n_conflicts);
 }
@@ -201,7 +282,7 @@ static void verify_normalisation(findings *f, const data *d)
         ratio = fmax(ratio, measured > 0 ? fmax(used / measured, measured / used) : INFINITY);
     }
     if (shift < 0.02 && ratio < 1.02) return;
-    find(f, shift > 0.5 || ratio > 1.5 ? PROBLEM : WARNING,
+    find(f, shift > 0.5 || ratio > 1.5 ? PROBLEM : WARNING, "normalisation", NULL,
          "train: mean %.4f %.4f %.4f, deviation %.4f %.4f %.4f, normalised with %.4f %.4f %.4f and "
          "%.4f %.4f %.4f",
          train->mean[0], train->mean[1], train->mean[2], train->deviation[0], train->deviation[1],
@@ -217,7 +298,7 @@ static pada_status verify_files(findings *f, const data *d)
     if (d->set->ops->remark) d->set->ops->remark(d->set, &remarks);
     for (const char *line = pada_text_str(&remarks); *line;) {
         const int n = (int)strcspn(line, "\n");
-        find(f, WARNING, "%.*s", n, line);
+        find(f, WARNING, "files", NULL, "%.*s", n, line);
         line += line[n] ? n + 1 : n;
     }
     const pada_status st = remarks.status;
@@ -225,30 +306,45 @@ static pada_status verify_files(findings *f, const data *d)
     return st;
 }
 
+/* What the open found. */
+static void name_files(findings *f, const data *d)
+{
+    for (int i = 0; i < d->found.n; i++) {
+        const pada_finding *found = &d->found.items[i];
+        add_finding(f, found->is_problem ? PROBLEM : WARNING, found->kind, found->file,
+                    found->text);
+    }
+}
+
 static pada_status verify_all(findings *f, const data *d)
 {
     const int n_test = d->set->n_images[PADA_SPLIT_TEST];
 
     PADA_TRY(verify_files(f, d));
+    name_files(f, d);
+    if (d->set->ops->file) name_images(f, d);
+    verify_few(f, d);
     for (int split = 0; split < PADA_N_SPLITS; split++) {
         verify_classes(f, d, (pada_split)split);
         verify_images(f, d, (pada_split)split);
     }
-    if (d->facts.n_shared > 0)
-        find(f, by_share(d->facts.n_shared, n_test), "%d of %d test images are train images",
-             d->facts.n_shared, n_test);
+    if (is_told(d, d->facts.n_shared, n_test))
+        find(f, by_share(d->facts.n_shared, n_test), "leak", NULL,
+             "%d of %d test images are train images", d->facts.n_shared, n_test);
     verify_normalisation(f, d);
     return PADA_OK;
 }
 
+/* d->set is NULL if it could not be opened. */
 static void add_summary(findings *f, const data *d)
 {
-    const int n_images = d->set->n_images[PADA_SPLIT_TRAIN] + d->set->n_images[PADA_SPLIT_TEST];
+    const pada_dataset *set = d->set;
+    const int n_images = set ? set->n_images[PADA_SPLIT_TRAIN] + set->n_images[PADA_SPLIT_TEST] : 0;
     const int n_problems = f->counts[PROBLEM], n_warnings = f->counts[WARNING];
 
     if (f->json) {
         json_t *object = json_object();
-        pada_json_set(f->out, object, "name", json_string(d->set->name));
+        pada_json_set(f->out, object, "name", set ? json_string(set->name) : json_null());
         pada_json_set(f->out, object, "images", json_integer(n_images));
         pada_json_set(f->out, object, "ok", json_boolean(n_problems == 0));
         pada_json_set(f->out, object, "problems", json_incref(f->lists[PROBLEM]));
@@ -260,15 +356,30 @@ static void add_summary(findings *f, const data *d)
     }
 }
 
-static pada_status verify(data *d, pada_text *out)
+/* Too little is left for a data set: says what was found until then. */
+static pada_status verify_part(findings *f, const data *d, const char *message)
+{
+    name_files(f, d);
+    if (f->json)
+        add_finding(f, PROBLEM, "data", NULL, message);
+    else
+        f->counts[PROBLEM]++; /* it is the message of the command */
+    return PADA_OK;
+}
+
+/* `failure` is what the open returned, with its message. */
+static pada_status verify(data *d, pada_text *out, pada_status failure)
 {
     findings f = {.out = out, .json = d->json, .lists = {json_array(), json_array()}};
-    pada_status st = verify_all(&f, d);
+    char message[PADA_MESSAGE_BYTES];
 
+    snprintf(message, sizeof message, "%s", failure != PADA_OK ? pada_message() : "");
+    pada_status st = failure == PADA_OK ? verify_all(&f, d) : verify_part(&f, d, message);
     if (st == PADA_OK) add_summary(&f, d);
     json_decref(f.lists[WARNING]);
     json_decref(f.lists[PROBLEM]);
     if (st == PADA_OK) st = out->status;
+    if (st == PADA_OK && failure != PADA_OK) return PADA_FAIL(failure, "%s", message);
     if (st != PADA_OK || f.counts[PROBLEM] == 0) return st;
     return PADA_FAIL(PADA_EDATA, "%s: %d problems, %d warnings", d->where, f.counts[PROBLEM],
                      f.counts[WARNING]);
@@ -278,11 +389,16 @@ static pada_status verify(data *d, pada_text *out)
 
 static pada_status inspect(data *d, const char *what, pada_text *out)
 {
-    const pada_dataset_desc desc = {.where = d->where, .image_size = (int)d->image_size};
+    const bool is_info = strcmp(what, "info") == 0;
+    const pada_dataset_desc desc = {.where = d->where,
+                                    .image_size = (int)d->image_size,
+                                    .findings = is_info ? NULL : &d->found};
 
-    PADA_TRY(pada_dataset_open(&d->set, &desc));
+    d->data_args.is_quiet = d->json;
+    const pada_status st = pada_data_open(&d->set, &d->data_args, &desc);
+    if (st != PADA_OK) return d->found.n > 0 && st != PADA_ENOMEM ? verify(d, out, st) : st;
     PADA_TRY(pada_facts_init(&d->facts, d->set));
-    return strcmp(what, "info") == 0 ? info(d, out) : verify(d, out);
+    return is_info ? info(d, out) : verify(d, out, PADA_OK);
 }
 
 static pada_status run(void *self, const pada_options *options)
@@ -301,6 +417,7 @@ static pada_status run(void *self, const pada_options *options)
     fputs(pada_text_str(&out), stdout); /* what is wrong too: `verify` found it */
     pada_text_deinit(&out);
     pada_facts_deinit(&d->facts);
+    pada_findings_deinit(&d->found);
     pada_dataset_close(d->set);
     return st;
 }
@@ -308,10 +425,13 @@ static pada_status run(void *self, const pada_options *options)
 const pada_command pada_command_data = {
     .name = "data",
     .summary = "what a data set holds, and whether something is wrong with it",
-    .details = "info lists classes, sizes and statistics; verify also looks for unreadable files, "
-               "empty classes, copies and images of one colour, and ends with exit code 65 if "
-               "something is wrong. A data set is builtin, a folder with the binary version of "
-               "CIFAR, the pickles of ImageNet16, or class folders with PNG, JPEG and WebP images.",
+    .details =
+        "info lists classes, sizes and statistics; verify goes through everything and lists "
+        "what it finds, with file names: broken, empty and skipped files, formats that are "
+        "not read, copies, test images that are train images, images of one colour, empty "
+        "and tiny classes. It ends with exit code 65 if something is wrong, with 0 if "
+        "there are warnings only. A data set is builtin, a folder with the binary version of "
+        "CIFAR, the pickles of ImageNet16, or class folders with PNG, JPEG and WebP images.",
     .usage = "pada data info|verify DIR|builtin [options]",
     .words = "info|verify DIR|builtin",
     .examples = "pada data info builtin\n"

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "cli/command.h"
+#include "cli/data_args.h"
 #include "cli/names.h"
 #include "cli/print.h"
 #include "cli/progress.h"
@@ -19,6 +20,7 @@
 typedef struct train {
     const char *method, *data_name, *out;
     pada_space_args space_args;
+    pada_data_args data_args;
     pada_engine_args engine_args;
     pada_recipe recipe;
     pada_train_args train_args;
@@ -114,6 +116,7 @@ static pada_status bind(void *self, pada_options *options)
 
     PADA_TRY(pada_options_bind(options, options_table, t));
     PADA_TRY(pada_options_bind(options, pada_space_options, &t->space_args));
+    PADA_TRY(pada_options_bind(options, pada_image_options, &t->data_args));
     PADA_TRY(pada_options_bind(options, pada_recipe_options, &t->recipe));
     PADA_TRY(pada_options_bind(options, pada_train_options, &t->train_args));
     PADA_TRY(pada_options_bind(options, pada_engine_options, &t->engine_args));
@@ -217,7 +220,8 @@ static pada_status open_all(train *t)
         .splits = t->recipe.validate > 0 ? PADA_SPLITS_ALL : PADA_SPLIT_BIT(PADA_SPLIT_TRAIN),
         .image_size = (int)t->space_args.image_size};
 
-    PADA_TRY(pada_dataset_open(&t->data, &data));
+    t->data_args.is_quiet = t->train_args.quiet || t->json;
+    PADA_TRY(pada_data_open(&t->data, &t->data_args, &data));
     PADA_TRY(pada_space_for_data(&t->space, &t->space_args, t->data));
     return pada_training_engine(&t->engine, &t->engine_args, &t->space, t->data,
                                 (int)t->recipe.batch_size, (int)t->recipe.batch_size);

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "cli/command.h"
+#include "cli/data_args.h"
 #include "cli/names.h"
 #include "cli/print.h"
 #include "cli/progress.h"
@@ -26,6 +27,7 @@ enum { MAX_SEEDS = 60 }; /* columns of a truth table, less the mean */
 typedef struct truth {
     const char *out, *list_file, *dialect, *networks, *data_name;
     pada_space_args space_args;
+    pada_data_args data_args;
     pada_engine_args engine_args;
     pada_recipe recipe;
     int64_t n_seeds, eval_batch;
@@ -112,6 +114,7 @@ static pada_status bind(void *self, pada_options *options)
 
     PADA_TRY(pada_options_bind(options, options_table, t));
     PADA_TRY(pada_options_bind(options, pada_space_options, &t->space_args));
+    PADA_TRY(pada_options_bind(options, pada_image_options, &t->data_args));
     PADA_TRY(pada_options_bind(options, pada_standalone_options, &t->recipe));
     PADA_TRY(pada_options_bind(options, pada_train_options, &t->train_args));
     return pada_options_bind(options, pada_engine_options, &t->engine_args);
@@ -155,8 +158,9 @@ static pada_status make_engine(truth *t)
 
 static pada_status open_all(truth *t)
 {
-    PADA_TRY(pada_dataset_open(
-        &t->data,
+    t->data_args.is_quiet = t->train_args.quiet || t->json;
+    PADA_TRY(pada_data_open(
+        &t->data, &t->data_args,
         &(pada_dataset_desc){.where = t->data_name, .image_size = (int)t->space_args.image_size}));
     PADA_TRY(pada_space_for_data(&t->space, &t->space_args, t->data));
     PADA_TRY(choose_networks(t));

@@ -49,6 +49,7 @@ pada_status pada_run_args_bind(pada_options *options, pada_run_args *args)
 {
     PADA_TRY(pada_options_bind(options, options_table, args));
     PADA_TRY(pada_options_bind(options, pada_space_options, &args->space));
+    PADA_TRY(pada_options_bind(options, pada_image_options, &args->images));
     return pada_options_bind(options, pada_engine_options, &args->engine);
 }
 
@@ -61,6 +62,7 @@ bool pada_is_run(const char *word)
 static void merge(pada_run_args *args, const pada_options *options, const pada_run_config *run)
 {
     pada_space_args_merge(&args->space, options, &run->space);
+    if (!pada_options_given(options, "resize")) args->images.resize = run->images.resize;
     if (!pada_options_given(options, "data") && run->data) args->data = run->data;
 }
 
@@ -71,6 +73,7 @@ static pada_status read_config(pada_supernet *net, const pada_options *options, 
 
     PADA_TRY(pada_options_create(&net->config));
     PADA_TRY(pada_options_bind(net->config, pada_space_options, &net->from_run.space));
+    PADA_TRY(pada_options_bind(net->config, pada_image_options, &net->from_run.images));
     PADA_TRY(pada_options_bind(net->config, config_table, &net->from_run));
     pada_text_add(&path, "%s/config.yaml", run);
     if ((st = path.status) == PADA_OK) st = pada_options_load_known(net->config, path.data);
@@ -93,10 +96,10 @@ static pada_status open_images(pada_supernet *net)
 {
     pada_run_args *args = &net->args;
 
-    PADA_TRY(pada_dataset_open(&net->data,
-                               &(pada_dataset_desc){.where = args->data,
-                                                    .splits = PADA_SPLIT_BIT(args->split),
-                                                    .image_size = (int)args->space.image_size}));
+    PADA_TRY(pada_data_open(&net->data, &args->images,
+                            &(pada_dataset_desc){.where = args->data,
+                                                 .splits = PADA_SPLIT_BIT(args->split),
+                                                 .image_size = (int)args->space.image_size}));
     PADA_TRY(pada_space_for_data(&net->space, &args->space, net->data));
     return make_evaluator(net, &net->workers[0].evaluator);
 }

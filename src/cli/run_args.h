@@ -9,6 +9,7 @@
 #define PADA_CLI_RUN_ARGS_H
 
 #include "base/option.h"
+#include "cli/data_args.h"
 #include "cli/engine_args.h"
 #include "cli/space_args.h"
 #include "data/dataset.h"
@@ -19,18 +20,20 @@
 
 typedef struct pada_run_args {
     pada_space_args space;
+    pada_data_args images;
     pada_engine_args engine;
     const char *weights, *data;
     int split;
     int64_t limit, batch_size;
 } pada_run_args;
 
-/* --weights --data --split --limit --batch-size, and those of space_args.h and engine_args.h. */
+/* --weights --data --split --limit --batch-size, and those of space_args.h, data_args.h and engine_args.h. */
 pada_status pada_run_args_bind(pada_options *options, pada_run_args *args);
 
 /* What is taken from the config.yaml of a run. */
 typedef struct pada_run_config {
     pada_space_args space;
+    pada_data_args images;
     const char *data; /* NULL: not there */
 } pada_run_config;
 

@@ -25,6 +25,13 @@ extern "C" {
 
 typedef struct pada_dataset pada_dataset;
 
+/* Who hears how far a long open is; every call may be missing. Calls come from any thread, one at a
+ * time. */
+typedef struct pada_open_listener {
+    void *context;
+    void (*progress)(void *context, int n_done, int n_total); /* images decoded */
+} pada_open_listener;
+
 /* What to open. Zero means the default, but for `where`. All borrowed for the call. */
 typedef struct pada_dataset_desc {
     const char *where; /* a name (`builtin`) or a folder */
@@ -35,6 +42,7 @@ typedef struct pada_dataset_desc {
     /* Where given, files and classes that would make the open fail are left out and said here, and
      * so is what is odd; the open fails only if too little is left. */
     pada_findings *findings;
+    pada_open_listener listener;
 } pada_dataset_desc;
 #define PADA_SPLIT_BIT(split) (1u << (split))
 #define PADA_SPLITS_ALL       ((1u << PADA_N_SPLITS) - 1)

@@ -179,11 +179,20 @@ static pada_status arrange_all(folder *f, const scan *s, const pada_dataset_desc
 typedef struct decoded {
     uint8_t *to; /* [n, 3, size, size] */
     pada_image_fit fit;
+    const pada_open_listener *listener;
+    int n_done, n_total;
 } decoded;
+
+static void tell_progress(decoded *d)
+{
+    if (!d->listener->progress) return;
+#pragma omp critical(pada_decode_progress)
+    d->listener->progress(d->listener->context, ++d->n_done, d->n_total);
+}
 
 static pada_status decode(void *context, pada_picture *picture, int place)
 {
-    const decoded *d = context;
+    decoded *d = context;
     const size_t image_bytes = (size_t)d->fit.size * (size_t)d->fit.size * PADA_IMAGE_CHANNELS;
     pada_file file;
 
@@ -192,10 +201,11 @@ static pada_status decode(void *context, pada_picture *picture, int place)
         &(pada_image_source){.path = picture->path, .data = file.data, .bytes = file.bytes},
         &d->fit, d->to + (size_t)place * image_bytes, NULL);
     pada_file_close(&file);
+    tell_progress(d);
     return st;
 }
 
-static pada_status read_split(folder *f, pada_split split)
+static pada_status read_split(folder *f, pada_split split, const pada_open_listener *listener)
 {
     const pada_pictures *list = &f->pictures[split];
     void *memory;
@@ -203,7 +213,10 @@ static pada_status read_split(folder *f, pada_split split)
     PADA_TRY(pada_calloc(&memory, (size_t)list->n, (size_t)pada_shape_count(f->base.shape)));
     f->pixels[split] = memory;
     f->base.n_images[split] = list->n;
-    return pada_pictures_each(list, decode, &(decoded){.to = f->pixels[split], .fit = f->fit});
+    return pada_pictures_each(
+        list, decode,
+        &(decoded){
+            .to = f->pixels[split], .fit = f->fit, .listener = listener, .n_total = list->n});
 }
 
 static void drop_split(folder *f, pada_split split)
@@ -240,11 +253,12 @@ static pada_status read_all(folder *f, scan *s, const pada_dataset_desc *desc)
     PADA_TRY(arrange_all(f, s, desc));
     if (f->pictures[PADA_SPLIT_TRAIN].n == 0) /* all were left out */
         return PADA_FAIL(PADA_EDATA, "%s: no train images that can be read", desc->where);
-    PADA_TRY(read_split(f, PADA_SPLIT_TRAIN));
+    PADA_TRY(read_split(f, PADA_SPLIT_TRAIN, &desc->listener));
     measure(&f->base);
     if (!(desc->splits & PADA_SPLIT_BIT(PADA_SPLIT_TRAIN))) drop_split(f, PADA_SPLIT_TRAIN);
-    return desc->splits & PADA_SPLIT_BIT(PADA_SPLIT_TEST) ? read_split(f, PADA_SPLIT_TEST)
-                                                          : PADA_OK;
+    return desc->splits & PADA_SPLIT_BIT(PADA_SPLIT_TEST)
+               ? read_split(f, PADA_SPLIT_TEST, &desc->listener)
+               : PADA_OK;
 }
 
 extern const pada_dataset_ops pada_dataset_folder; /* the measurement reads images through it */

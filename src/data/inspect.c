@@ -21,8 +21,11 @@ static size_t image_bytes(const pada_dataset *ds)
 
 /* ---- one image at a time ---- */
 
-static bool is_constant(const uint8_t *image, int plane)
+bool pada_image_is_constant(const pada_dataset *ds, pada_split split, int i)
 {
+    const uint8_t *image = ds->ops->image(ds, split, i);
+    const int plane = ds->shape.h * ds->shape.w;
+
     for (int c = 0; c < PADA_IMAGE_CHANNELS; c++, image += plane)
         for (int k = 1; k < plane; k++)
             if (image[k] != image[0]) return false;
@@ -37,7 +40,7 @@ static pada_status look_at_split(pada_split_facts *facts, const pada_dataset *ds
     facts->class_counts = memory;
     for (int i = 0; i < ds->n_images[split]; i++) {
         facts->class_counts[ds->ops->label(ds, split, i)]++;
-        facts->n_constant += is_constant(ds->ops->image(ds, split, i), ds->shape.h * ds->shape.w);
+        facts->n_constant += pada_image_is_constant(ds, split, i);
     }
     facts->smallest = facts->largest = facts->class_counts[0];
     for (int c = 1; c < ds->n_classes; c++) {
@@ -72,8 +75,21 @@ static int label_of(const pada_dataset *ds, const print *p)
     return ds->ops->label(ds, p->split, p->image);
 }
 
+static pada_status add_twins(pada_facts *facts, const print *image, const print *other)
+{
+    void *items = facts->twins;
+
+    PADA_TRY(pada_grow(&items, &facts->cap_twins, facts->n_twins + 1, sizeof *facts->twins));
+    facts->twins = items;
+    facts->twins[facts->n_twins++] = (pada_twins){.split = image->split,
+                                                  .other_split = other->split,
+                                                  .image = image->image,
+                                                  .other = other->image};
+    return PADA_OK;
+}
+
 /* Counts what a run of equal images means; train images come first in it. */
-static void count_run(pada_facts *facts, const pada_dataset *ds, const print *run, int n)
+static pada_status count_run(pada_facts *facts, const pada_dataset *ds, const print *run, int n)
 {
     const print *first = run; /* of the split */
 
@@ -87,16 +103,20 @@ static void count_run(pada_facts *facts, const pada_dataset *ds, const print *ru
     }
     for (int i = 0; i < n; i++)
         facts->n_shared += run[i].split == PADA_SPLIT_TEST && run[0].split == PADA_SPLIT_TRAIN;
+    for (int i = 1; i < n; i++)
+        PADA_TRY(add_twins(facts, &run[i], &run[0]));
+    return PADA_OK;
 }
 
-static void count_duplicates(pada_facts *facts, const pada_dataset *ds, print *prints, int n)
+static pada_status count_duplicates(pada_facts *facts, const pada_dataset *ds, print *prints, int n)
 {
     qsort(prints, (size_t)n, sizeof *prints, by_hash);
     for (int begin = 0, end; begin < n; begin = end) {
         for (end = begin + 1; end < n && is_same(ds, &prints[begin], &prints[end]);)
             end++;
-        count_run(facts, ds, prints + begin, end - begin);
+        PADA_TRY(count_run(facts, ds, prints + begin, end - begin));
     }
+    return PADA_OK;
 }
 
 static pada_status find_duplicates(pada_facts *facts, const pada_dataset *ds)
@@ -112,9 +132,9 @@ static pada_status find_duplicates(pada_facts *facts, const pada_dataset *ds)
             const uint8_t *image = ds->ops->image(ds, (pada_split)split, i);
             prints[n++] = (print){pada_hash(image, image_bytes(ds), 0), (pada_split)split, i};
         }
-    count_duplicates(facts, ds, prints, n);
+    const pada_status st = count_duplicates(facts, ds, prints, n);
     pada_free(prints);
-    return PADA_OK;
+    return st;
 }
 
 pada_status pada_facts_init(pada_facts *facts, const pada_dataset *ds)
@@ -130,5 +150,6 @@ void pada_facts_deinit(pada_facts *facts)
 {
     for (int split = 0; split < PADA_N_SPLITS; split++)
         pada_free(facts->splits[split].class_counts);
+    pada_free(facts->twins);
     *facts = (pada_facts){0};
 }

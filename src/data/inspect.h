@@ -19,15 +19,27 @@ typedef struct pada_split_facts {
         deviation[PADA_IMAGE_CHANNELS]; /* measured, as in dataset.h */
 } pada_split_facts;
 
+/* Two images that are the same, byte by byte; the other one comes first, train images before test
+ * images. */
+typedef struct pada_twins {
+    pada_split split, other_split;
+    int image, other;
+} pada_twins;
+
 typedef struct pada_facts {
     pada_split_facts splits[PADA_N_SPLITS]; /* of a split that is not open: zeros */
     int n_shared;                           /* test images that are among the train images */
+    pada_twins *twins; /* every image that is the same as an earlier one, once; owned */
+    int n_twins, cap_twins;
 } pada_facts;
 
 /* Looks at every byte of the splits that are open. deinit is for the caller, also after a failure,
  * which can only be PADA_ENOMEM. */
 pada_status pada_facts_init(pada_facts *facts, const pada_dataset *ds);
 void pada_facts_deinit(pada_facts *facts);
+
+/* Whether an image is of one colour. */
+bool pada_image_is_constant(const pada_dataset *ds, pada_split split, int i);
 
 #ifdef __cplusplus
 }

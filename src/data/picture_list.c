@@ -75,8 +75,8 @@ pada_status pada_pictures_each(const pada_pictures *list, pada_picture_use *use,
     }
     if (f.status == PADA_OK) return PADA_OK;
     if (f.n == 1 || f.status == PADA_ENOMEM) return PADA_FAIL(f.status, "%s", f.message);
-    return PADA_FAIL(f.status, "%s, and %d more files: `pada data verify` lists them", f.message,
-                     f.n - 1);
+    return PADA_FAIL(f.status, "%s, and %d more file%s: `pada data verify` lists them", f.message,
+                     f.n - 1, f.n == 2 ? "" : "s");
 }
 
 /* ---- check ---- */

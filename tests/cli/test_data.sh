@@ -70,8 +70,8 @@ expect_out_has 'problem: 6 of 6 test images are train images'
 expect_out_has 'problem: train: mean 0.0000 0.0000 0.0000, deviation 0.0000 0.0000 0.0000, normalised with 0.4914 0.4822 0.4465'
 pada data verify "$dir" --json
 expect_problems '8 problems, 6 warnings'
-expect_out_has '{"name": "CIFAR-10", "images": 11, "ok": false, "problems": ["train: 9 of 10 classes have no images", '
-expect_out_has '"warnings": ["data_batch_1.bin: 1 images; the official file has 10000", '
+expect_out_has '{"name": "CIFAR-10", "images": 11, "ok": false, "problems": [{"kind": "classes", "message": "train: 9 of 10 classes have no images"}, '
+expect_out_has '"warnings": [{"kind": "files", "message": "data_batch_1.bin: 1 images; the official file has 10000"}, '
 # Cut short: not a warning, and no result.
 head -c 3000 /dev/zero >"$dir/data_batch_3.bin"
 pada data verify "$dir"
@@ -124,7 +124,9 @@ expect_rc 0
 expect_no_err
 expect_out_has 'warning: train: classes have 8 to 32 images'
 expect_out_has 'warning: test: classes have 2 to 8 images'
-expect_out_has 'warning: train: 1 of 48 images are copies of others, 1 of them with another label'
+checks=$((checks + 1))
+grep -q "^warning: $dir/[a-z]*/[0-9]*.png: the same image as $dir/[a-z]*/[0-9]*.png, of another class" "$work/out" ||
+    complain 'the copy is not named'
 expect_out_has 'image folder: 60 images are fine, 3 warnings'
 # The evaluation scales to the size asked for.
 eval_folder() {
@@ -139,15 +141,66 @@ checks=$((checks + 2))
 cmp -s "$work/32.npy" "$work/default.npy" || complain 'the default is not 32'
 ! cmp -s "$work/16.npy" "$work/32.npy" || complain 'the size does not matter'
 
+# Pictures that are no squares: all three ways.
+for resize in crop squash pad; do eval_folder --resize $resize --image-size 16 --logits "$work/$resize.npy"; done
+checks=$((checks + 1))
+cmp -s "$work/16.npy" "$work/crop.npy" || complain 'crop is not the default'
+pada data info "$dir" --resize stretch
+refused 2 "--resize: 'stretch' is not one of crop|squash|pad"
+
+# ---- verify lists everything at once ----
+
 head -c 100 "$dir/bee/05.png" >"$work/cut.png"
 cp "$work/cut.png" "$dir/bee/05.png"
-pada data verify "$dir"
+pada data info "$dir"
 refused 65 "$dir/bee/05.png: broken PNG: "
+: >"$dir/ant/03.png"
+pada train --data "$dir" --epochs 1 --channels 2 --cells 1 --batch-size 8 --out "$work/run"
+refused 65 "$dir/ant/03.png: an empty file, and 1 more file: \`pada data verify\` lists them"
+printf 'GIF89a' >"$dir/cow/a.gif"
+printf 'GIF89a' >"$dir/cow/b.png"
+echo hello >"$dir/cow/notes.txt"
+mkdir "$dir/ant/old"
+cp "$dir/ant/04.png" "$dir/ant/old/04.jpg"
+cp "$dir/ant/04.png" "$dir/ant/.hidden.png"
+pada data verify "$dir"
+expect_problems "$dir: 3 problems, "
+expect_out_has "problem: $dir/ant/03.png: an empty file"
+expect_out_has "problem: $dir/bee/05.png: broken PNG: "
+expect_out_has "problem: $dir/cow/b.png: a GIF image, which is not read; PNG, JPEG or WebP are"
+expect_out_has "warning: $dir/cow/a.gif: left out: a GIF image, which is not read"
+expect_out_has "warning: $dir/cow/notes.txt: left out: no image by its name"
+expect_out_has "warning: $dir/ant/.hidden.png: left out: its name begins with a dot"
+expect_out_has "warning: $dir/ant/old: a folder inside a class; its 1 images belong to the class"
+expect_out_has "warning: $dir/ant/old/04.jpg: a PNG image by its contents, another one by its name"
+expect_out_has "the same image as $dir/ant/"
+check "$(sort "$work/out" | uniq -d | wc -l)" -eq 0
+pada data verify "$dir" --json
+expect_problems '3 problems, '
+expect_out_has "{\"kind\": \"empty\", \"file\": \"$dir/ant/03.png\", \"message\": \"an empty file\"}"
+expect_out_has "{\"kind\": \"unsupported\", \"file\": \"$dir/cow/a.gif\", \"message\": \"left out: a GIF image, which is not read\"}"
+
 rm -r "$dir/bee"
 mkdir "$dir/bee"
 pada data verify "$dir"
+expect_problems "$dir: 5 problems, "
+expect_out_has "problem: $dir/bee: no PNG, JPEG or WebP images"
+expect_out_has 'problem: train: 1 of 3 classes have no images'
+pada data info "$dir"
 refused 65 "$dir/bee: no PNG, JPEG or WebP images"
+# Nothing is left, but what was found is said.
+rm -r "$dir/cow"
+mkdir "$dir/cow"
+rm -r "$dir/ant"
+mkdir "$dir/ant"
+cp "$work/cut.png" "$dir/ant/cut.png"
+pada data verify "$dir"
+expect_problems "$dir: no test images: no class has 2 images"
+expect_out_has "problem: $dir/ant/cut.png: broken PNG: "
+pada data verify "$dir" --json
+expect_out_has '{"name": null, "images": 0, "ok": false, "problems": ['
+expect_out_has '"message": "broken PNG: '
 rm -r "$dir/bee" "$dir/ant"
 pada data info "$dir"
-refused 65 "$dir: 1 class folders; at least 2 are needed"
+refused 65 "$dir: no data set in this folder"
 finish

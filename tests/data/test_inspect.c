@@ -67,6 +67,14 @@ static void test_facts(void **state)
     assert_int_equal(b->n_duplicates, 2); /* 1 and 7 */
     assert_int_equal(b->n_conflicts, 1);
     assert_int_equal(facts.n_shared, 3); /* 1, 1, 100 */
+    assert_int_equal(facts.n_twins, 6);  /* image 1 five times, 7 twice, 100 twice */
+    for (int i = 0; i < facts.n_twins; i++) {
+        const pada_twins *t = &facts.twins[i];
+        assert_true(t->other_split < t->split ||
+                    (t->other_split == t->split && t->other < t->image));
+        assert_memory_equal(ds->ops->image(ds, t->split, t->image),
+                            ds->ops->image(ds, t->other_split, t->other), 3072);
+    }
     pada_facts_deinit(&facts);
     pada_dataset_close(ds);
 }
