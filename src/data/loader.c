@@ -57,41 +57,42 @@ static int batch_count(const pada_loader *l, int b)
     return left < l->desc.batch_size ? left : l->desc.batch_size;
 }
 
-static void make_picks(const pada_loader *l, const slot *to, int first, int n)
+/* The image, in the split, at a position of the epoch. */
+static int32_t image_at(const pada_loader *l, int position)
+{
+    const int32_t number = l->epoch.order[position];
+
+    return l->desc.images ? l->desc.images[number] : number;
+}
+
+/* One pick or image, and its label. */
+static void make_draw(const pada_loader *l, const slot *to, int position, int i)
 {
     const pada_loader_desc *d = &l->desc;
-    const int32_t *indices = l->epoch.order + first;
+    const int32_t image = image_at(l, position);
 
-    for (int i = 0; i < n; i++) {
-        to->labels[i] = d->data->ops->label(d->data, d->split, indices[i]);
-        to->picks[i] = (pada_pick){.image = indices[i]};
+    if (d->held) {
+        to->labels[i] = d->data->ops->label(d->data, d->split, image);
+        to->picks[i] = (pada_pick){.image = image};
         if (d->augment)
-            to->picks[i] =
-                pada_augment_pick(d->data, indices[i],
-                                  pada_augment_draw(d->data, d->seed, l->epoch.number, first + i));
+            to->picks[i] = pada_augment_pick(
+                d->data, image, pada_augment_draw(d->data, d->seed, l->epoch.number, position));
+        return;
     }
+    float *pixels = to->images + i * pada_shape_count(d->data->shape);
+    if (d->augment)
+        pada_augment_batch(d->data, d->split, &image, 1, d->seed, l->epoch.number, position, pixels,
+                           to->labels + i);
+    else
+        pada_dataset_fill(d->data, d->split, image, 1, pixels, to->labels + i);
 }
 
 static void make_batch(const pada_loader *l, int b)
 {
-    const pada_loader_desc *d = &l->desc;
-    const slot *to = &l->slots[b % N_SLOTS];
-    const int first = b * d->batch_size, n = batch_count(l, b);
-    const int32_t *indices = l->epoch.order + first;
-    const int64_t image_count = pada_shape_count(d->data->shape);
+    const int first = b * l->desc.batch_size, n = batch_count(l, b);
 
-    if (d->held) {
-        make_picks(l, to, first, n);
-        return;
-    }
-    if (d->augment) {
-        pada_augment_batch(d->data, d->split, indices, n, d->seed, l->epoch.number, first,
-                           to->images, to->labels);
-        return;
-    }
     for (int i = 0; i < n; i++)
-        pada_dataset_fill(d->data, d->split, indices[i], 1, to->images + i * image_count,
-                          to->labels + i);
+        make_draw(l, &l->slots[b % N_SLOTS], first + i, i);
 }
 
 /* The thread. */

@@ -18,6 +18,7 @@ typedef struct pada_loader pada_loader;
 typedef struct pada_loader_desc {
     const pada_dataset *data; /* borrowed; outlives the loader */
     pada_split split;
+    const int32_t *images; /* [n] the image that a number means; borrowed. NULL: each its own */
     int batch_size;
     uint64_t seed; /* of the augmentation */
     bool augment;  /* as augment.h; else the images are normalised only */
@@ -27,7 +28,7 @@ typedef struct pada_loader_desc {
 /* Consecutive draws of an epoch. Pointers are borrowed until the next call for the loader. */
 typedef struct pada_draws {
     pada_batch batch;
-    const int32_t *indices; /* [n] numbers of the images in the split */
+    const int32_t *indices; /* [n] numbers of the images, as in the order of the epoch */
     int first;              /* position of the first one in the epoch */
 } pada_draws;
 

@@ -6,8 +6,11 @@
 pada_status pada_held_batches_init(pada_held_batches *batches, const pada_strategy_env *env,
                                    int64_t size, int most)
 {
-    pada_loader_desc desc = {
-        .data = env->data, .split = PADA_SPLIT_TRAIN, .seed = env->seed, .held = env->on_device};
+    pada_loader_desc desc = {.data = env->data,
+                             .split = PADA_SPLIT_TRAIN,
+                             .images = env->images,
+                             .seed = env->seed,
+                             .held = env->on_device};
     void *memory;
 
     *batches = (pada_held_batches){.env = env, .cap = most, .epoch = -1};

@@ -25,7 +25,8 @@ typedef struct pada_strategy_env {
     bool on_device;        /* the engine holds the training images: batches are picks */
     const int32_t *labels; /* [n_images] of the training images */
     int n_images, n_classes;
-    int n_held_out; /* images of the training split behind the n_images that steps train on */
+    int n_held_out; /* images of the training split that no step trains on: numbers from n_images on */
+    const int32_t *images; /* [n_images + n_held_out] the image that a number means */
     int n_epochs, batch_size;
     uint64_t seed;
 } pada_strategy_env;

@@ -46,7 +46,7 @@ const pada_opt pada_recipe_options[] = {
     CHOICE("opt-mode", opt_mode, "dense", "dense|skip",
            "move every parameter sampled so far (as the official code), or only those of the step"),
     REAL("hold-out", hold_out, "0", 0.9,
-         "share of the training images, the last ones, that no step trains on"),
+         "share of the training images of each class, the last ones, that no step trains on"),
     FLAG("variance", variance, "false", "measure the variance of the gradients in every epoch"),
     INT("validate", validate, "1000", 0, 1e9,
         "test images tried after every epoch, each batch on a random path; 0: none"),

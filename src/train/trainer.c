@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "data/image_order.h"
 #include "train/family.h"
 #include "train/observatory.h"
 #include "train/trainer_state.h"
@@ -31,7 +32,7 @@ static pada_status make_room(trainer *t)
     PADA_TRY(pada_calloc(&memory, 1, t->desc->strategy->state_bytes));
     t->strategy = memory;
     for (int i = 0; i < t->env.n_images; i++)
-        t->labels[i] = data->ops->label(data, PADA_SPLIT_TRAIN, i);
+        t->labels[i] = data->ops->label(data, PADA_SPLIT_TRAIN, t->images_of[i]);
     t->env.labels = t->labels;
     return PADA_OK;
 }
@@ -42,6 +43,7 @@ static pada_status make_loaders(trainer *t)
     const pada_dataset *data = t->desc->data;
     pada_loader_desc desc = {.data = data,
                              .split = PADA_SPLIT_TRAIN,
+                             .images = t->images_of,
                              .batch_size = (int)recipe->batch_size,
                              .seed = recipe->seed,
                              .augment = recipe->augment};
@@ -54,6 +56,7 @@ static pada_status make_loaders(trainer *t)
     const int available = data->n_images[PADA_SPLIT_TEST];
     const int n = recipe->validate < available ? (int)recipe->validate : available;
     desc.split = PADA_SPLIT_TEST;
+    desc.images = NULL;
     desc.augment = false;
     PADA_TRY(pada_engine_hold(t->desc->engine, data, desc.split));
     if (desc.batch_size > available) desc.batch_size = available;
@@ -92,24 +95,41 @@ static pada_status plan_phases(trainer *t)
     return PADA_OK;
 }
 
+/* Which images are trained on, and which are held out. */
+static pada_status choose_images(trainer *t)
+{
+    const pada_dataset *data = t->desc->data;
+    const int n = data->n_images[PADA_SPLIT_TRAIN];
+    void *memory;
+
+    PADA_TRY(pada_calloc(&memory, (size_t)n, sizeof *t->images_of));
+    t->images_of = memory;
+    PADA_TRY(pada_calloc(&memory, (size_t)n, sizeof(int32_t)));
+    int32_t *labels = memory;
+    for (int i = 0; i < n; i++)
+        labels[i] = data->ops->label(data, PADA_SPLIT_TRAIN, i);
+    const pada_status st = pada_hold_out(t->images_of, &t->env.n_images, labels, n, data->n_classes,
+                                         t->desc->recipe->hold_out);
+    pada_free(labels);
+    t->env.images = t->images_of;
+    t->env.n_held_out = n - t->env.n_images;
+    return st;
+}
+
 static pada_status begin(trainer *t)
 {
     const pada_train_desc *desc = t->desc;
     const pada_recipe *recipe = desc->recipe;
 
-    const int n_train = desc->data->n_images[PADA_SPLIT_TRAIN];
-    const int n_held_out = (int)lround(recipe->hold_out * n_train);
-
     PADA_TRY(pada_engine_check_data(desc->engine, desc->data));
     t->env = (pada_strategy_env){.space = pada_engine_space(desc->engine),
                                  .params = pada_engine_params(desc->engine),
                                  .data = desc->data,
-                                 .n_images = n_train - n_held_out,
-                                 .n_held_out = n_held_out,
                                  .n_classes = desc->data->n_classes,
                                  .n_epochs = (int)recipe->epochs,
                                  .batch_size = (int)recipe->batch_size,
                                  .seed = recipe->seed};
+    PADA_TRY(choose_images(t));
     if (t->env.batch_size > t->env.n_images)
         return PADA_FAIL(PADA_EINVAL, "batches of %d images; there are %d to train on",
                          t->env.batch_size, t->env.n_images);
@@ -130,6 +150,7 @@ static void end(trainer *t)
     pada_loader_destroy(t->loader);
     pada_loader_destroy(t->validation.loader);
     pada_free(t->strategy);
+    pada_free(t->images_of);
     pada_free(t->labels);
     pada_free(t->order);
     pada_free(t->counts);

@@ -16,13 +16,14 @@ typedef struct trainer {
     pada_subspace within;     /* of the supernet that is being trained */
     pada_loader *loader;
     pada_validation validation;
-    int32_t *labels;                            /* [n_images] */
-    int32_t *order;                             /* [n_images] of the epoch */
-    int32_t *counts;                            /* [n_images] scratch */
-    int64_t *classes;                           /* [2 * n_classes] scratch */
-    int32_t *test_order;                        /* [validation.n] */
-    int n_passes, n_probe_passes;               /* per step, at most */
-    int64_t position[2];                        /* the next step: epoch, step of the epoch */
+    int32_t *images_of;           /* [n_images + n_held_out] the image that a number means */
+    int32_t *labels;              /* [n_images] */
+    int32_t *order;               /* [n_images] of the epoch */
+    int32_t *counts;              /* [n_images] scratch */
+    int64_t *classes;             /* [2 * n_classes] scratch */
+    int32_t *test_order;          /* [validation.n] */
+    int n_passes, n_probe_passes; /* per step, at most */
+    int64_t position[2];          /* the next step: epoch, step of the epoch */
     double started, epoch_started, saved, told; /* clock */
     int64_t images;     /* in the epochs of this process that have ended, less what was loaded */
     int64_t first_step; /* of this process */
