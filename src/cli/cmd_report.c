@@ -135,9 +135,11 @@ static pada_status run(void *self, const pada_options *options)
 
 const pada_command pada_command_report = {
     .name = "report",
-    .summary = "one HTML page about runs: curves, sampling, ranking, the best cells",
-    .details = "Writes one HTML file that needs nothing but itself. What a folder lacks is said on "
-               "the page.",
+    .summary = "one HTML page about runs: a verdict, the best network, ranking, curves",
+    .details =
+        "Writes one HTML file that needs nothing but itself: what the runs are worth in words, the "
+        "best network with its costs and the command to use next, then rankings, curves and "
+        "provenance. What a folder lacks is said on the page.",
     .usage = "pada report RUN... [--truth FILE.csv] [--out FILE.html] [options]",
     .words = "RUN",
     .examples = "pada report runs/a --truth truth.csv\n"

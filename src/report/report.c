@@ -1,6 +1,8 @@
 /* report.c - one HTML page about one or several runs: reads the folders, puts the parts together. */
 #include "report/report.h"
 
+#include <math.h>
+
 #include "base/file.h"
 #include "base/mem.h"
 #include "report/html.h"
@@ -9,14 +11,51 @@
 
 /* ---- reading ---- */
 
-static pada_status read_ranking(pada__report_run *run, const pada_space *space)
+/* A number of the configuration; 0: it does not say, or nonsense. */
+static int size_of(const char *text)
+{
+    int64_t n;
+
+    return text && pada_parse_int(text, "size", 1, 1000000, &n) == PADA_OK ? (int)n : 0;
+}
+
+/* The sizes of the networks, for their costs. */
+static pada_status take_sizes(pada__report_run *run, const pada_space *space)
+{
+    const pada_space_config config = {.channels = size_of(run->info.channels),
+                                      .cells = size_of(run->info.cells),
+                                      .classes = size_of(run->info.classes),
+                                      .image_size = size_of(run->info.image_size)};
+
+    run->space = *space;
+    run->chance = config.classes > 0 ? 100.0 / config.classes : NAN;
+    if (config.channels == 0 || config.cells == 0 || config.classes == 0 || config.image_size == 0)
+        return PADA_OK;
+    if (pada_space_init(&run->space, space->ops, &config) == PADA_OK) {
+        run->has_sizes = true;
+        return PADA_OK;
+    }
+    run->space = *space;
+    pada_text_add(&run->notes, "%s/config.yaml: %s\n", run->name, pada_message());
+    return run->notes.status;
+}
+
+static pada_status open_ranking(pada__report_run *run, const char *path)
+{
+    int n_images;
+
+    PADA_TRY(pada_truth_open_column(&run->ranking, &run->space, path, "score"));
+    PADA_TRY(pada_ranking_n_images(path, &run->space, &n_images));
+    return pada_ranking_table_from_scores(&run->table, &run->space, run->ranking, n_images);
+}
+
+static pada_status read_ranking(pada__report_run *run)
 {
     pada_text path = {0};
     pada_status st;
 
     pada_text_add(&path, "%s/ranking.csv", run->name);
-    if ((st = path.status) == PADA_OK)
-        st = pada_truth_open_column(&run->ranking, space, path.data, "score");
+    if ((st = path.status) == PADA_OK) st = open_ranking(run, path.data);
     if (st == PADA_ENOENT)
         pada_text_add(&run->notes, "%s: not there; `pada rank` makes it\n", path.data);
     else if (st == PADA_EDATA || st == PADA_EINVAL)
@@ -36,24 +75,56 @@ static pada_status read_run(pada__report_run *run, const char *name, const pada_
     if (!pada_path_is_dir(name)) return PADA_FAIL(PADA_ENOENT, "%s: no run folder", name);
     PADA_TRY(pada_run_info_read(&run->info, name, &run->notes));
     PADA_TRY(pada_history_read(&run->history, name, &run->notes));
-    return read_ranking(run, space);
+    PADA_TRY(take_sizes(run, space));
+    return read_ranking(run);
 }
 
 /* ---- rankings ---- */
 
-static pada_status score(pada__report *r, const double **scores)
+/* The baselines' scores of the networks that all have, [n_baselines, n]. */
+static void score_baselines(const pada__report *r, double *scores)
+{
+    const pada__report_run *run = &r->runs[r->set_run[0]];
+
+    for (int i = 0; i < r->n_baselines; i++)
+        for (int k = 0; k < r->join.n; k++)
+            *scores++ = run->space.ops->scores[i].score(
+                &run->space, pada_truth_path(r->desc->truth, r->join.rows[k]));
+}
+
+static pada_status score_sets(pada__report *r, const double **sets, double *baselines)
 {
     const pada_report_desc *desc = r->desc;
 
+    score_baselines(r, baselines);
     for (int i = 0; i < r->n_sets; i++)
-        scores[i] = r->join.scores + (size_t)i * (size_t)r->join.n;
-    return pada_scoreboard_init(&r->board, &(pada_scoreboard_desc){.truths = r->join.truths,
-                                                                   .scores = scores,
-                                                                   .n = r->join.n,
-                                                                   .n_sets = r->n_sets,
-                                                                   .replicates = desc->replicates,
-                                                                   .seed = desc->seed,
-                                                                   .n_threads = desc->n_threads});
+        sets[i] = r->join.scores + (size_t)i * (size_t)r->join.n;
+    for (int i = 0; i < r->n_baselines; i++)
+        sets[r->n_sets + i] = baselines + (size_t)i * (size_t)r->join.n;
+    return pada_scoreboard_init(&r->board,
+                                &(pada_scoreboard_desc){.truths = r->join.truths,
+                                                        .scores = sets,
+                                                        .n = r->join.n,
+                                                        .n_sets = r->n_sets + r->n_baselines,
+                                                        .replicates = desc->replicates,
+                                                        .seed = desc->seed,
+                                                        .n_threads = desc->n_threads});
+}
+
+static pada_status score(pada__report *r)
+{
+    const pada_space_score *baseline = r->desc->space->ops->scores;
+    void *sets, *baselines;
+
+    for (; baseline && baseline->name; baseline++)
+        r->n_baselines++;
+    PADA_TRY(pada_calloc(&sets, (size_t)(r->n_sets + r->n_baselines), sizeof(const double *)));
+    pada_status st =
+        pada_calloc(&baselines, (size_t)r->n_baselines * (size_t)r->join.n, sizeof(double));
+    if (st == PADA_OK) st = score_sets(r, sets, baselines);
+    pada_free(sets);
+    pada_free(baselines);
+    return st;
 }
 
 static void note_join(pada__report *r)
@@ -86,7 +157,7 @@ static pada_status join(pada__report *r, pada_truth **tables)
 
 static pada_status compare_with_truth(pada__report *r)
 {
-    void *tables, *scores, *mem;
+    void *tables, *mem;
     pada_status st;
 
     if (!r->desc->truth) return PADA_OK;
@@ -101,11 +172,7 @@ static pada_status compare_with_truth(pada__report *r)
     }
     st = r->n_sets > 0 ? join(r, tables) : PADA_OK;
     pada_free(tables);
-    if (st != PADA_OK || r->n_sets == 0) return st;
-    PADA_TRY(pada_calloc(&scores, (size_t)r->n_sets, sizeof(const double *)));
-    st = score(r, scores);
-    pada_free(scores);
-    return st;
+    return st == PADA_OK && r->n_sets > 0 ? score(r) : st;
 }
 
 static pada_status read_all(pada__report *r)
@@ -125,6 +192,7 @@ static void deinit(pada__report *r)
         pada_run_info_deinit(&r->runs[i].info);
         pada_history_deinit(&r->runs[i].history);
         pada_truth_close(r->runs[i].ranking);
+        pada_ranking_table_deinit(&r->runs[i].table);
         pada_text_deinit(&r->runs[i].notes);
     }
     pada_scoreboard_deinit(&r->board);
@@ -162,13 +230,32 @@ static void end_section(pada_text *out)
     pada_text_add(out, "</section>\n");
 }
 
-static void add_ranking(const pada__report *r, pada_text *out)
+/* How to check a ranking on one's own images. */
+static void add_way_to_truth(const pada__report_run *run, pada_text *out)
+{
+    pada_text_add(out, "<p class=\"none\">No truth table was given (<code>--truth FILE</code>). "
+                       "Some networks trained alone make one:</p>\n"
+                       "<pre>pada truth --networks 20 \\\n");
+    pada__report_options(run, out);
+    pada_text_add(out, "  --out ");
+    pada__report_word(out, run->name, "-truth");
+    for (int i = 0; i < 2; i++) {
+        pada_text_add(out, "\npada %s ", i == 0 ? "rank" : "report");
+        pada__report_word(out, run->name, "");
+        pada_text_add(out, "%s --truth ", i == 0 ? " --networks truth" : "");
+        pada__report_word(out, run->name, "-truth/truth.csv");
+    }
+    pada_text_add(out, "</pre>\n");
+}
+
+static pada_status add_ranking(const pada__report *r, pada_text *out)
 {
     begin_section(out, "ranking", "Predicted against true accuracy");
-    if (r->n_sets == 0) {
-        pada_text_add(out, "<p class=\"none\">%s</p>\n",
-                      r->desc->truth ? "No ranking could be compared with the truth; see above."
-                                     : "No truth table was given (<code>--truth FILE</code>).");
+    if (!r->desc->truth) {
+        add_way_to_truth(&r->runs[0], out);
+    } else if (r->n_sets == 0) {
+        pada_text_add(out, "<p class=\"none\">No ranking could be compared with the truth; see "
+                           "below.</p>\n");
     } else {
         pada_text_add(out, "<p>%d networks; truth: column <code>", r->join.n);
         pada_html_text(out, r->desc->truth_column);
@@ -178,14 +265,13 @@ static void add_ranking(const pada__report *r, pada_text *out)
                       "</code>. Intervals are 95&#8239;%% of %d bootstrap samples of the "
                       "networks; they say nothing about the seed of a training.</p>\n",
                       r->desc->replicates);
-        pada__report_scatter(r, out);
+        PADA_TRY(pada__report_scatter(r, out));
         pada__report_metrics(r, out);
+        pada__report_differences(r, out);
+        pada__report_baselines(r, out);
     }
     end_section(out);
-    if (r->n_sets < 2) return;
-    begin_section(out, "comparison", "Comparison");
-    pada__report_differences(r, out);
-    end_section(out);
+    return out->status;
 }
 
 static pada_status add_scripts(const pada__report *r, pada_text *out)
@@ -200,25 +286,65 @@ static pada_status add_scripts(const pada__report *r, pada_text *out)
     return out->status;
 }
 
+/* What the page is about, in a line. */
+static void add_title(const pada__report *r, pada_text *out)
+{
+    const pada_run_info *info = &r->runs[0].info;
+
+    pada_text_add(out, "<h1>");
+    if (r->desc->n_runs == 1)
+        pada_html_text(out, r->runs[0].name);
+    else
+        pada_text_add(out, "%d runs", r->desc->n_runs);
+    pada_text_add(out, "</h1>\n");
+    if (r->desc->n_runs > 1 || !info->method || !info->data) return;
+    pada_text_add(out, "<p class=\"none\">method ");
+    pada_html_text(out, info->method);
+    pada_text_add(out, ", images ");
+    pada_html_text(out, info->data);
+    pada_text_add(out, "</p>\n");
+}
+
+static void add_runs(const pada__report *r, pada_text *out)
+{
+    if (r->desc->n_runs > 1) {
+        begin_section(out, "comparison", "Comparison");
+        pada__report_comparison(r, out);
+        end_section(out);
+    }
+    begin_section(out, "verdict", "Verdict");
+    pada__report_verdicts(r, out);
+    end_section(out);
+}
+
+static pada_status add_networks(const pada__report *r, pada_text *out)
+{
+    begin_section(out, "best", r->desc->n_runs > 1 ? "Best networks" : "Best network");
+    PADA_TRY(pada__report_best(r, out));
+    PADA_TRY(pada__report_further(r, out));
+    end_section(out);
+    return out->status;
+}
+
 static pada_status write_page(const pada__report *r, pada_text *out)
 {
     add_head(r, out);
-    pada_text_add(out,
-                  "<body>\n<main>\n<h1>pada report</h1>\n<noscript><p class=\"none\">The charts "
-                  "need JavaScript; the tables do not.</p></noscript>\n");
-    begin_section(out, "summary", "Summary");
-    pada__report_summary(r, out);
-    end_section(out);
-    pada__report_notes(r, out);
+    pada_text_add(out, "<body>\n<main>\n");
+    add_title(r, out);
+    pada_text_add(out, "<noscript><p class=\"none\">The charts need JavaScript; the rest does "
+                       "not.</p></noscript>\n");
+    add_runs(r, out);
+    PADA_TRY(add_networks(r, out));
+    PADA_TRY(add_ranking(r, out));
     begin_section(out, "training", "Training");
     pada__report_training(r, out);
     end_section(out);
     begin_section(out, "sampling", "What was sampled");
     pada__report_sampling(r, out);
     end_section(out);
-    add_ranking(r, out);
-    begin_section(out, "cells", "Best cells");
-    PADA_TRY(pada__report_cells(r, out));
+    pada__report_notes(r, out);
+    begin_section(out, "provenance", "Provenance");
+    pada__report_provenance(r, out);
     end_section(out);
     pada_text_add(out, "<footer>Made by pada ");
     pada_html_text(out, r->desc->version);

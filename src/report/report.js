@@ -144,9 +144,12 @@
     for (const chart of data.charts) {
       const canvas = document.getElementById(chart.id);
       Chart.getChart(canvas)?.destroy();
+      if (canvas.closest("details:not([open])")) continue; // has no size yet
       new Chart(canvas, kinds[chart.kind](chart));
     }
   };
   draw();
   dark.addEventListener("change", draw);
+  for (const part of document.querySelectorAll("details"))
+    if (part.querySelector("canvas")) part.addEventListener("toggle", draw);
 })();

@@ -6,6 +6,7 @@
  *               {"id", "kind": "scatter", "set", "color", "x", "y", "top": truth that counts as the top},
  *               {"id", "kind": "interval", "labels", "y", "series": [{"name", "color", "values"}]}]} */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -17,7 +18,7 @@ enum { MAX_SERIES = 2, TOP_PERCENT = 10, TOP_LEAST = 10 };
 
 /* Columns of metrics.csv over epochs, one line per run and column. */
 typedef struct curves {
-    const char *id, *title, *axis;
+    const char *id, *title, *meaning, *axis;
     bool is_log;
     struct {
         const char *column, *label;
@@ -26,21 +27,33 @@ typedef struct curves {
 } curves;
 
 static const curves training[] = {
-    {"loss",
-     "Loss",
-     "cross-entropy (nats)",
-     false,
-     {{"loss", "training"}, {"val_loss", "validation"}},
-     "No losses: no epoch has ended."},
     {"accuracy",
      "Accuracy",
+     "Share of the images that were classified right, over the networks that were sampled.",
      "top-1 accuracy (%)",
      false,
      {{"top1", "training"}, {"val_top1", "validation"}},
      "No accuracies: no epoch has ended."},
-    {"lr", "Learning rate", "learning rate", false, {{"lr", ""}}, "No learning rates."},
+    {"loss",
+     "Loss",
+     "What training makes small; guessing gives the logarithm of the number of classes.",
+     "cross-entropy (nats)",
+     false,
+     {{"loss", "training"}, {"val_loss", "validation"}},
+     "No losses: no epoch has ended."},
+};
+
+static const curves more_training[] = {
+    {"lr",
+     "Learning rate",
+     "How far a step goes.",
+     "learning rate",
+     false,
+     {{"lr", ""}},
+     "No learning rates: no epoch has ended."},
     {"variance",
      "Variance of the gradients",
+     "How much the steps of an epoch disagree; sampling by importance should lower it.",
      "variance (log scale)",
      true,
      {{"gv_candidates", "candidate operators"}, {"gv_all", "all weights"}},
@@ -50,12 +63,15 @@ static const curves training[] = {
 static const curves sampling[] = {
     {"coverage",
      "Images: coverage and effective sample size",
+     "Share of the training images that an epoch has used, and how many equally likely ones their "
+     "probabilities are worth; 1 is all.",
      "share of the training images",
      false,
      {{"data_coverage", "drawn at least once"}, {"data_effective", "effective sample size"}},
      "Nothing is known about the images that were drawn."},
     {"entropy",
      "Entropy of the path distribution",
+     "1: every operator is equally likely; 0: always the same path.",
      "entropy (1: uniform)",
      false,
      {{"path_entropy", ""}},
@@ -64,17 +80,59 @@ static const curves sampling[] = {
 
 enum {
     N_TRAINING = sizeof training / sizeof *training,
+    N_MORE_TRAINING = sizeof more_training / sizeof *more_training,
     N_SAMPLING = sizeof sampling / sizeof *sampling
 };
 
+/* ---- the truly best ---- */
+
+/* The networks with at least the K-th best truth, K being a tenth of them, or ten. */
+typedef struct top {
+    int n; /* 0: they would be most of all networks, which no chart enlarges */
+    double truth;
+} top;
+
+static pada_status find_top(const pada__report *r, top *out)
+{
+    const int n = r->join.n;
+    int k = n * TOP_PERCENT / 100, *order;
+
+    if (k < TOP_LEAST) k = n < TOP_LEAST ? n : TOP_LEAST;
+    PADA_TRY(pada_best_first(&order, r->join.truths, n));
+    *out = (top){.truth = r->join.truths[order[k - 1]]};
+    pada_free(order);
+    for (int i = 0; i < n; i++)
+        out->n += r->join.truths[i] >= out->truth;
+    if (out->n > n / 2) out->n = 0;
+    return PADA_OK;
+}
+
+/* Shares of the networks that tau-b is also of; the first is all. */
+static const pada_metric tau_metrics[] = {PADA_METRIC_TAU_B, PADA_METRIC_TAU_TOP50,
+                                          PADA_METRIC_TAU_TOP20, PADA_METRIC_TAU_TOP10,
+                                          PADA_METRIC_TAU_TOP5};
+enum { N_TAU = sizeof tau_metrics / sizeof *tau_metrics };
+
+/* How many of them have enough networks for a correlation. */
+static int count_tau(const pada__report *r)
+{
+    int n = 1;
+
+    while (n < N_TAU && r->join.n * pada_metric_table[tau_metrics[n]].percent / 100 >= TOP_LEAST)
+        n++;
+    return n;
+}
+
 /* ---- places ---- */
 
+/* `run` and `meaning` may be NULL; the title is markup. */
 static void add_figure(pada_text *out, const char *id, int number, const char *title,
-                       const char *run)
+                       const char *run, const char *meaning)
 {
     pada_text_add(out, "<figure><figcaption>%s", title);
     if (run) pada_text_add(out, ": ");
     if (run) pada_html_text(out, run);
+    if (meaning) pada_text_add(out, "<span class=\"meaning\">%s</span>", meaning);
     pada_text_add(out, "</figcaption><div class=\"chart\"><canvas id=\"%s", id);
     if (number >= 0) pada_text_add(out, "-%d", number);
     pada_text_add(out, "\" role=\"img\" aria-label=\"Chart: %s", title);
@@ -94,12 +152,14 @@ static bool has_curves(const pada__report *r, const curves *c)
 
 static void add_curve_figures(const pada__report *r, const curves *list, int n, pada_text *out)
 {
+    pada_text_add(out, "<div class=\"figures\">\n");
     for (int i = 0; i < n; i++) {
         if (has_curves(r, &list[i]))
-            add_figure(out, list[i].id, -1, list[i].title, NULL);
+            add_figure(out, list[i].id, -1, list[i].title, NULL, list[i].meaning);
         else
             pada_text_add(out, "<p class=\"none\">%s</p>\n", list[i].absent);
     }
+    pada_text_add(out, "</div>\n");
 }
 
 static bool is_probability(const char *column)
@@ -118,9 +178,10 @@ static bool has_paths(const pada__report_run *run)
 
 void pada__report_training(const pada__report *r, pada_text *out)
 {
-    pada_text_add(out, "<div class=\"figures\">\n");
     add_curve_figures(r, training, N_TRAINING, out);
-    pada_text_add(out, "</div>\n");
+    pada__report_begin_more(out, "Learning rate, variance of the gradients");
+    add_curve_figures(r, more_training, N_MORE_TRAINING, out);
+    pada__report_end_more(out);
 }
 
 void pada__report_sampling(const pada__report *r, pada_text *out)
@@ -128,21 +189,41 @@ void pada__report_sampling(const pada__report *r, pada_text *out)
     pada_text_add(out, "<div class=\"figures\">\n");
     for (int i = 0; i < r->desc->n_runs; i++)
         if (has_paths(&r->runs[i]))
-            add_figure(out, "paths", i, "Probability of the operators", r->runs[i].name);
-    add_curve_figures(r, sampling, N_SAMPLING, out);
+            add_figure(out, "paths", i, "Probability of the operators",
+                       r->desc->n_runs > 1 ? r->runs[i].name : NULL,
+                       "How often each is drawn, on average over the edges of a cell.");
     pada_text_add(out, "</div>\n");
+    pada__report_begin_more(out, "Use of the images, entropy of the paths");
+    add_curve_figures(r, sampling, N_SAMPLING, out);
+    pada__report_end_more(out);
 }
 
-void pada__report_scatter(const pada__report *r, pada_text *out)
+pada_status pada__report_scatter(const pada__report *r, pada_text *out)
 {
+    top best;
+    char title[80];
+
+    PADA_TRY(find_top(r, &best));
+    snprintf(title, sizeof title, "The %d truly best of %d networks, enlarged", best.n, r->join.n);
     pada_text_add(out, "<div class=\"figures\">\n");
     for (int i = 0; i < r->n_sets; i++) {
-        const char *name = r->runs[r->set_run[i]].name;
-        add_figure(out, "scatter", i, "All networks", name);
-        add_figure(out, "top", i, "The truly best tenth, enlarged", name);
+        const char *name = r->n_sets > 1 ? pada__report_set_name(r, i) : NULL;
+        add_figure(out, "scatter", i, "All networks", name,
+                   "A point per network: what the supernet thinks of it, and what it is worth.");
     }
-    add_figure(out, "tau", -1, "Tau-b among the truly best", NULL);
     pada_text_add(out, "</div>\n");
+    if (best.n == 0 && count_tau(r) < 2) return out->status;
+    pada__report_begin_more(out, "The truly best networks, enlarged");
+    pada_text_add(out, "<div class=\"figures\">\n");
+    for (int i = 0; i < r->n_sets && best.n > 0; i++)
+        add_figure(out, "top", i, title, r->n_sets > 1 ? pada__report_set_name(r, i) : NULL,
+                   "Where it matters: can it tell good networks from each other?");
+    if (count_tau(r) > 1)
+        add_figure(out, "tau", -1, "Tau-b among the truly best", NULL,
+                   "Agreement of the orders, for all networks and for ever fewer of the best.");
+    pada_text_add(out, "</div>\n");
+    pada__report_end_more(out);
+    return out->status;
 }
 
 /* ---- numbers ---- */
@@ -239,33 +320,20 @@ static void add_paths(const pada__report *r, int run, bool *is_first, pada_text 
     pada_text_add(out, "]}");
 }
 
-/* The truth of the last network that belongs to the top. */
-static pada_status find_top(const pada__report *r, double *truth)
-{
-    const int n = r->join.n;
-    int k = n * TOP_PERCENT / 100, *order;
-
-    if (k < TOP_LEAST) k = n < TOP_LEAST ? n : TOP_LEAST;
-    PADA_TRY(pada_best_first(&order, r->join.truths, n));
-    *truth = r->join.truths[order[k - 1]];
-    pada_free(order);
-    return PADA_OK;
-}
-
 static pada_status add_scatters(const pada__report *r, bool *is_first, pada_text *out)
 {
-    double top;
+    top best;
 
-    PADA_TRY(find_top(r, &top));
+    PADA_TRY(find_top(r, &best));
     for (int i = 0; i < r->n_sets; i++) {
-        for (int is_top = 0; is_top < 2; is_top++) {
+        for (int is_top = 0; is_top < (best.n > 0 ? 2 : 1); is_top++) {
             begin_chart(out, is_first, is_top ? "top" : "scatter", i, "scatter");
             pada_text_add(
                 out,
                 "\"set\":%d,\"color\":%d,\"x\":\"score with the weights of the supernet\","
                 "\"y\":\"true accuracy (%%)\",\"top\":",
                 i, r->set_run[i]);
-            pada_html_json_number(out, is_top ? top : NAN);
+            pada_html_json_number(out, is_top ? best.truth : NAN);
             pada_text_add(out, "}");
         }
     }
@@ -274,22 +342,24 @@ static pada_status add_scatters(const pada__report *r, bool *is_first, pada_text
 
 static void add_tau(const pada__report *r, bool *is_first, pada_text *out)
 {
-    static const pada_metric shown[] = {PADA_METRIC_TAU_B, PADA_METRIC_TAU_TOP50,
-                                        PADA_METRIC_TAU_TOP20, PADA_METRIC_TAU_TOP10,
-                                        PADA_METRIC_TAU_TOP5};
+    const int n = count_tau(r);
     pada_interval interval;
 
+    if (n < 2) return;
     begin_chart(out, is_first, "tau", -1, "interval");
-    pada_text_add(out, "\"labels\":[\"all\",\"best 50 %%\",\"best 20 %%\",\"best 10 %%\",\"best 5 "
-                       "%%\"],\"y\":\"tau-b\",\"series\":[");
+    pada_text_add(out, "\"labels\":[\"all %d\"", r->join.n);
+    for (int k = 1; k < n; k++)
+        pada_text_add(out, ",\"best %d\"",
+                      r->join.n * pada_metric_table[tau_metrics[k]].percent / 100);
+    pada_text_add(out, "],\"y\":\"tau-b\",\"series\":[");
     for (int i = 0; i < r->n_sets; i++) {
         pada_text_add(out, "%s{\"name\":", i > 0 ? "," : "");
         pada_html_json_string(out, r->runs[r->set_run[i]].name);
         pada_text_add(out, ",\"color\":%d,\"values\":[", r->set_run[i]);
-        for (size_t k = 0; k < sizeof shown / sizeof *shown; k++) {
-            pada_bootstrap_interval(r->board.bootstrap, i, shown[k], &interval);
+        for (int k = 0; k < n; k++) {
+            pada_bootstrap_interval(r->board.bootstrap, i, tau_metrics[k], &interval);
             pada_text_add(out, k > 0 ? ",[" : "[");
-            pada_html_json_number(out, r->board.metrics[i].value[shown[k]]);
+            pada_html_json_number(out, r->board.metrics[i].value[tau_metrics[k]]);
             pada_text_add(out, ",");
             pada_html_json_number(out, interval.low);
             pada_text_add(out, ",");
@@ -346,6 +416,8 @@ pada_status pada__report_data(const pada__report *r, pada_text *out)
     pada_text_add(out, "\"charts\":[");
     for (int i = 0; i < N_TRAINING; i++)
         add_curves(r, &training[i], &is_first, out);
+    for (int i = 0; i < N_MORE_TRAINING; i++)
+        add_curves(r, &more_training[i], &is_first, out);
     for (int i = 0; i < r->desc->n_runs; i++)
         add_paths(r, i, &is_first, out);
     for (int i = 0; i < N_SAMPLING; i++)

@@ -5,6 +5,7 @@
 #include "report/report.h"
 #include "report/run_history.h"
 #include "report/run_info.h"
+#include "study/ranking_table.h"
 #include "study/score_join.h"
 #include "study/scoreboard.h"
 
@@ -12,35 +13,69 @@ typedef struct pada__report_run {
     const char *name; /* the folder as given */
     pada_run_info info;
     pada_history history;
-    pada_truth *ranking; /* ranking.csv; NULL: not there */
-    int set;             /* in the scoreboard; -1: not in it */
-    pada_text notes;     /* what is missing, a line each */
+    pada_space space;         /* of the sizes of this run */
+    bool has_sizes;           /* else they are those of the space, and costs are not known */
+    double chance;            /* accuracy of guessing, percent; NaN: the classes are not known */
+    pada_truth *ranking;      /* ranking.csv; NULL: not there */
+    pada_ranking_table table; /* the same, best first; rows NULL: not there */
+    int set;                  /* in the scoreboard; -1: not in it */
+    pada_text notes;          /* what is missing, a line each */
 } pada__report_run;
 
 typedef struct pada__report {
     const pada_report_desc *desc;
     pada__report_run *runs; /* [n_runs] */
-    /* Rankings against the truth: those of n_sets runs, of the networks that all have. */
+    /* Rankings against the truth: those of n_sets runs, of the networks that all have, and behind them
+     * in the scoreboard the n_baselines of the space. */
     int n_sets; /* 0: nothing to compare */
+    int n_baselines;
     int *set_run;
     pada_score_join join;
     pada_scoreboard board;
 } pada__report;
 
+/* What a run is worth, and the runs beside each other. */
+void pada__report_verdicts(const pada__report *r, pada_text *out);
+void pada__report_comparison(const pada__report *r, pada_text *out);
+
+/* The best network of every run, drawn, and what to do with it. */
+pada_status pada__report_best(const pada__report *r, pada_text *out);
+/* Those that follow. */
+pada_status pada__report_further(const pada__report *r, pada_text *out);
+
 /* Tables that need no script. */
-void pada__report_summary(const pada__report *r, pada_text *out);
-void pada__report_notes(const pada__report *r, pada_text *out);
 void pada__report_metrics(const pada__report *r, pada_text *out);
+void pada__report_baselines(const pada__report *r, pada_text *out);
 void pada__report_differences(const pada__report *r, pada_text *out);
+void pada__report_notes(const pada__report *r, pada_text *out);
+void pada__report_provenance(const pada__report *r, pada_text *out);
 
 /* Figures, each with the place of a chart; what cannot be shown is a sentence. */
 void pada__report_training(const pada__report *r, pada_text *out);
 void pada__report_sampling(const pada__report *r, pada_text *out);
-void pada__report_scatter(const pada__report *r, pada_text *out);
+pada_status pada__report_scatter(const pada__report *r, pada_text *out);
 /* The numbers of all charts as one JSON object. */
 pada_status pada__report_data(const pada__report *r, pada_text *out);
 
-/* The best networks of every run, drawn. */
-pada_status pada__report_cells(const pada__report *r, pada_text *out);
+/* What several parts write (report_words.c). */
+void pada__report_begin_table(pada_text *out, const char *caption); /* markup; NULL: none */
+void pada__report_end_table(pada_text *out);
+void pada__report_begin_more(pada_text *out, const char *summary); /* closed until it is clicked */
+void pada__report_end_more(pada_text *out);
+void pada__report_run_name(const pada__report *r, const pada__report_run *run,
+                           pada_text *out);                        /* a heading, among several */
+void pada__report_string(pada_text *out, const char *text);        /* NULL: a dash */
+void pada__report_percent(pada_text *out, double x, int decimals); /* "37.5 %" */
+void pada__report_interval(pada_text *out, double low, double high,
+                           int decimals);                              /* NaN: nothing */
+void pada__report_count(pada_text *out, double count);                 /* "4.42 M" */
+void pada__report_epochs(const pada__report_run *run, pada_text *out); /* "3 of 12" */
+void pada__report_word(pada_text *out, const char *before,
+                       const char *after); /* both as one word for a shell */
+/* Lines of a command: the data and the sizes of a run, to train something else on them. */
+void pada__report_options(const pada__report_run *run, pada_text *out);
+const char *pada__report_set_name(const pada__report *r, int set);
+/* The run's best network that is not a copy; NULL: it has no ranking. */
+const pada_ranking_row *pada__report_first(const pada__report_run *run);
 
 #endif

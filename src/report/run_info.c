@@ -15,11 +15,14 @@ static const pada_opt config_table[] = {
     FACT("space", space),
     FACT("channels", channels),
     FACT("cells", cells),
+    FACT("classes", classes),
+    FACT("image-size", image_size),
     FACT("epochs", epochs),
     FACT("batch-size", batch_size),
     FACT("lr", lr),
     FACT("lr-schedule", lr_schedule),
     FACT("seed", seed),
+    FACT("arch", arch),
     {.name = NULL},
 };
 

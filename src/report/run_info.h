@@ -10,8 +10,9 @@ extern "C" {
 
 /* Every string is NULL where the folder does not say. Zero-initialise; deinit accepts that. */
 typedef struct pada_run_info {
-    const char *method, *data, *space, *channels, *cells, *epochs, *batch_size, *lr, *lr_schedule,
-        *seed;
+    const char *method, *data, *space, *channels, *cells, *classes, *image_size, *epochs,
+        *batch_size, *lr, *lr_schedule, *seed;
+    const char *arch; /* of the method single */
     const char *backend, *version, *commit, *data_name, *started;
     pada_text config;      /* the file as it is */
     pada_options *options; /* bound to the first strings, which it owns */

@@ -12,17 +12,32 @@
 #include "base/mem.h"
 
 const pada_metric_info pada_metric_table[PADA_N_METRICS] = {
-    [PADA_METRIC_TAU_B] = {"tau_b", "tau-b", "tau-b", 4, false},
-    [PADA_METRIC_SPEARMAN] = {"spearman", "Spearman", "Spearman", 4, false},
-    [PADA_METRIC_P_TOP5] = {"p_at_top5", "P@Top5%", "P@5%", 4, false},
-    [PADA_METRIC_P_TOP5_EXPECTED] = {"p_at_top5_expected", "P@Top5% ties", "P@5% ties", 4, false},
-    [PADA_METRIC_BEST_RANK_TOP5] = {"best_rank_top5", "best of 5%", "best 5%", 0, true},
-    [PADA_METRIC_BEST_RANK_10] = {"best_rank_10", "best of 10", "best 10", 0, true},
-    [PADA_METRIC_REGRET] = {"regret", "regret", "regret", 3, true},
-    [PADA_METRIC_TAU_TOP50] = {"tau_top50", "tau top 50%", "tau 50%", 4, false},
-    [PADA_METRIC_TAU_TOP20] = {"tau_top20", "tau top 20%", "tau 20%", 4, false},
-    [PADA_METRIC_TAU_TOP10] = {"tau_top10", "tau top 10%", "tau 10%", 4, false},
-    [PADA_METRIC_TAU_TOP5] = {"tau_top5", "tau top 5%", "tau 5%", 4, false},
+    [PADA_METRIC_TAU_B] = {"tau_b", "tau-b", "tau-b", 4, false, 0,
+                           "pairs in the right order minus pairs in the wrong one; 1: the same "
+                           "order, 0: no relation, -1: reversed"},
+    [PADA_METRIC_SPEARMAN] = {"spearman", "Spearman", "Spearman", 4, false, 0,
+                              "correlation of the ranks; 1: the same order, 0: no relation"},
+    [PADA_METRIC_P_TOP5] = {"p_at_top5", "P@Top5%", "P@5%", 4, false, 5,
+                            "share of the truly best 5 % that is among the best 5 % by score"},
+    [PADA_METRIC_P_TOP5_EXPECTED] = {"p_at_top5_expected", "P@Top5% ties", "P@5% ties", 4, false, 5,
+                                     "the same, on average over all orders of equal values"},
+    [PADA_METRIC_BEST_RANK_TOP5] = {"best_rank_top5", "best of 5%", "best 5%", 0, true, 5,
+                                    "true rank of the best network among the best 5 % by score; "
+                                    "1 is the best"},
+    [PADA_METRIC_BEST_RANK_10] = {"best_rank_10", "best of 10", "best 10", 0, true, 0,
+                                  "true rank of the best network among the first ten by score; "
+                                  "1 is the best"},
+    [PADA_METRIC_REGRET] = {"regret", "regret", "regret", 3, true, 0,
+                            "true accuracy that choosing the first network costs, in points; "
+                            "less is better"},
+    [PADA_METRIC_TAU_TOP50] = {"tau_top50", "tau top 50%", "tau 50%", 4, false, 50,
+                               "tau-b among the truly best half"},
+    [PADA_METRIC_TAU_TOP20] = {"tau_top20", "tau top 20%", "tau 20%", 4, false, 20,
+                               "tau-b among the truly best 20 %"},
+    [PADA_METRIC_TAU_TOP10] = {"tau_top10", "tau top 10%", "tau 10%", 4, false, 10,
+                               "tau-b among the truly best 10 %"},
+    [PADA_METRIC_TAU_TOP5] = {"tau_top5", "tau top 5%", "tau 5%", 4, false, 5,
+                              "tau-b among the truly best 5 %"},
 };
 
 struct pada_pairs {

@@ -55,6 +55,8 @@ typedef struct pada_metric_info {
     const char *heading; /* of a column, at most 9 */
     int decimals;        /* that are worth printing */
     bool less_is_better;
+    int percent;         /* of the networks that it looks at: K is that many, at least 1; 0: all */
+    const char *meaning; /* one line for people */
 } pada_metric_info;
 
 extern const pada_metric_info pada_metric_table[PADA_N_METRICS];

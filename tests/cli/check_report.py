@@ -98,6 +98,21 @@ POINT = """(() => {
     return [box.left + point.x, box.top + point.y];
 })()"""
 
+# Texts of drawings that are not on the page, and tables of few columns that are cut.
+OUTSIDE = """[...document.querySelectorAll(".drawing text")].filter(t => {
+    const box = t.getBoundingClientRect();
+    return box.width > 0 && (box.left < 0 || box.right > document.documentElement.clientWidth);
+}).map(t => t.textContent)"""
+CUT = """[...document.querySelectorAll(".wide")]
+    .filter(w => w.scrollWidth > w.clientWidth && w.querySelector("tr").children.length <= 4)
+    .map(w => w.textContent.slice(0, 80))"""
+
+# Parts that are closed have no charts yet.
+OPEN = """new Promise(done => {
+    for (const part of document.querySelectorAll("details")) part.open = true;
+    setTimeout(done, 300);
+})"""
+
 TOOLTIP = """(() => {
     const t = Chart.getChart("%s").tooltip;
     return {opacity: t.opacity, title: t.title, lines: (t.body || []).flatMap(b => b.lines)};
@@ -134,6 +149,17 @@ def look(browser, page, name, size, scheme, folder):
         if method == "Network.requestWillBeSent" and not params["request"]["url"].startswith("file://" + os.path.abspath(page)):
             problems.append(f"{where}: asks for {params['request']['url'][:200]}")
 
+    if folder:
+        height = browser.value("document.documentElement.scrollHeight")
+        browser.call("Emulation.setDeviceMetricsOverride", width=size[0], height=height, deviceScaleFactor=1,
+                     mobile=name == "narrow")
+        time.sleep(0.3)
+        picture = browser.call("Page.captureScreenshot", format="png")["data"]
+        with open(os.path.join(folder, f"{name}-{scheme}.png"), "wb") as file:
+            file.write(base64.b64decode(picture))
+    browser.value(OPEN)
+    problems += [f"{where}: '{text}' of a drawing is outside the page" for text in browser.value(OUTSIDE)]
+    problems += [f"{where}: a table is cut: {text}" for text in browser.value(CUT)]
     width = browser.value("document.documentElement.scrollWidth")
     if width > size[0]:
         problems.append(f"{where}: the page is {width} pixels wide")
@@ -151,14 +177,6 @@ def look(browser, page, name, size, scheme, folder):
         problems.append(f"{where}: a script that the report does not write")
     if "scatter-0" in charts:
         hover(browser, "scatter-0", problems, where)
-    if folder:
-        height = browser.value("document.documentElement.scrollHeight")
-        browser.call("Emulation.setDeviceMetricsOverride", width=size[0], height=height, deviceScaleFactor=1,
-                     mobile=name == "narrow")
-        time.sleep(0.3)
-        picture = browser.call("Page.captureScreenshot", format="png")["data"]
-        with open(os.path.join(folder, f"{name}-{scheme}.png"), "wb") as file:
-            file.write(base64.b64decode(picture))
     return len(charts), problems
 
 

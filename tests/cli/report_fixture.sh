@@ -4,6 +4,7 @@
 #   good, bad        ranked runs with all that a report can show; truth.csv has the truth of their 125 networks
 #   <hostile>        its name, its files and the column `t<b>` of truth.csv hold markup that must stay text
 #   killed           a torn last row, numbers that are not finite, no ranking
+#   small            12 networks on 40 images of 4 classes, two of them the same network; a weak supernet
 #   empty            nothing
 
 hostile="$work/<img src=x onerror=hacked=1>'\""
@@ -23,7 +24,7 @@ table() { # table COLUMN FILE NAME
 write_run() { # write_run FOLDER COLUMN: of the list of networks
     mkdir "$1"
     { echo "arch,score"; cut -d, -f1,"$2" "$work/all"; } >"$1/ranking.csv"
-    printf 'method: "spos"\ndata: "builtin"\nspace: "nb201"\nchannels: 8\ncells: 1\nepochs: 4\nbatch-size: 64\nlr: 0.05\nseed: 0\n' \
+    printf 'method: "spos"\ndata: "builtin"\nspace: "nb201"\nchannels: 8\ncells: 1\nclasses: 10\nimage-size: 16\nepochs: 4\nbatch-size: 64\nlr: 0.05\nseed: 0\n' \
         >"$1/config.yaml"
     printf '{"pada": "0.1.0", "commit": "0123abcd", "backend": "avx2, 2 threads", "data": "builtin", "started": "then"}\n' \
         >"$1/env.json"
@@ -49,5 +50,14 @@ rm "$work/killed/ranking.csv" "$work/killed/env.json"
 echo 'just: [text' >"$work/killed/config.yaml"
 sed -i 's|^2,2,0.03,2.7|2,2,nan,inf|; 5,$d' "$work/killed/metrics.csv"
 printf '3,3,0.02,2.' >>"$work/killed/metrics.csv"
+
+write_run "$work/small" 3
+sed -i 's/^classes.*/classes: 4/; s/^data:.*/data: "my photos"/' "$work/small/config.yaml"
+sed -i 's/\(,2\.[0-9]\),1\([0-9]\),/\1,3\2,/' "$work/small/metrics.csv"
+awk -F, 'BEGIN { print "arch,score,correct,images,loss" }
+    NR > 100 && NR <= 112 { n = 30 - (NR - 100) * 2; print $1 "," n / 0.4 "," n ",40,1." NR }' "$work/all" >"$work/small/ranking.csv"
+# What no arrow reaches changes nothing: a copy of the first.
+sed -n '2s/|none~1|none~2|/|nor_conv_3x3~1|none~2|/p' "$work/small/ranking.csv" >"$work/copy"
+cat "$work/copy" >>"$work/small/ranking.csv"
 
 mkdir "$work/empty"

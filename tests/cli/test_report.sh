@@ -29,11 +29,11 @@ expect_out "$page: $(wc -c <"$page") bytes"
 has '<th scope="row">method</th><td>spos</td>'
 has '<th scope="row">epochs</th><td>4 of 4</td>'
 has '<th scope="row">training passes</th><td>46</td>'
-has '<th scope="row">multiply-adds forward</th><td>2.00 &#183; 10<sup>12</sup></td>'
+has '<th scope="row">multiply-adds forward</th><td>2.00 T</td>'
 has '<th scope="row">training time</th><td>6.0 s</td>'
 has '<th scope="row">loss, last epoch</th><td>2.6000</td>'
 has '<td><code>00000000deadbeef</code></td>'
-has "pada train --config &#39;$work/good/config.yaml&#39; --out &#39;$work/good&#39;"
+has "pada train --config $work/good/config.yaml --out $work/good"
 has '<p>125 networks; truth: column <code>t&#60;b&#62;</code>'
 has '"id":"loss","kind":"line","x":"epoch","y":"cross-entropy (nats)"'
 has '"points":[[1,2.9],[2,2.8],[3,2.7],[4,2.6]]'
@@ -43,22 +43,31 @@ has '"top":56.5}'
 has '"name":"conv","color":1,'
 lacks 'What is missing'
 lacks 'id="comparison"'
+# First what it is worth, then the best network, provenance last.
+checks=$((checks + 1))
+[ "$(sed -n 's/^<section id="\(.*\)">$/\1/p' "$page" | tr '\n' ' ')" = 'verdict best ranking training sampling provenance ' ] ||
+    complain 'sections in another order'
+has '<li class="weak"><strong>Supernet weak:</strong> 13.0&#8239;% training accuracy after 4 of 4 epochs'
+has 'guessing gives 10.0&#8239;% (10 classes)'
+has '<strong>Ranking good:</strong> tau-b 0.9'
+has 'which needs no training, gives 0.'
+has ': clearly less. Its first choice is 0.00 points below the best network of the table.'
+has 'multiply-adds per image, '
 # It asks for nothing outside itself.
 checks=$((checks + 1))
 ! grep -qE '<(link|iframe|object|embed|base)|(src|href)=' "$page" || complain 'the page refers to something'
 # The numbers are those of `pada rank`, the drawings those of `pada arch`.
 pada rank --predictions "$work/good/ranking.csv" --truth "$work/truth.csv" --json
-tau=$(sed -n '1s/.*"tau_b": \(0\.[0-9]\{4\}\).*/\1/p' "$work/out")
-has "<th scope=\"row\">tau-b</th><td>$tau <span class=\"interval\">["
-checks=$((checks + 1))
-[ "$(grep -c '<li><p>score ' "$page")" -eq 10 ] || complain 'not ten cells'
+tau=$(sed -n '1s/.*"tau_b": \(0\.[0-9]*\).*/\1/p' "$work/out")
+has "</span></th><td>$(printf %.3f "$tau") <span class=\"interval\">["
+has '<th scope="row">tau-b<span class="meaning">pairs in the right order minus'
+checks=$((checks + 2))
+[ "$(grep -c '<li value=' "$page")" -eq 9 ] || complain 'not nine further networks'
+[ "$(grep -c '<div class="drawing"><svg ' "$page")" -eq 10 ] || complain 'not ten drawings'
 best=$(sort -t, -k3,3gr -s "$work/all" | sed 's/,.*//;q')
-has "<li><p>score 132, true accuracy 62.00&#8239;% (rank 1 of 125)<br><code>$best</code></p>"
-checks=$((checks + 1))
-case $(sed -n '/<div class="drawing">/=' "$page" | wc -l) in
-10) ;;
-*) grep -qF '<pre>node 1 = ' "$page" || complain 'cells without drawing' ;;
-esac
+has '<li>score 132</li>'
+has '<li>true accuracy 62.00&#8239;% (rank 1 of 125)</li>'
+has "<p><code>$best</code></p>"
 cp "$page" "$work/first.html"
 report "$work/good" --truth "$work/truth.csv" --threads 1
 checks=$((checks + 1))
@@ -67,20 +76,42 @@ cmp -s "$page" "$work/first.html" || complain 'another page of the same folder'
 # Several runs: paired differences as `pada compare` has them.
 report "$work/good" "$work/bad" --truth "$work/truth.csv"
 expect_rc 0
-has 'id="comparison"'
-has "<caption>$work/bad minus $work/good, paired over the same networks</caption>"
+checks=$((checks + 1))
+[ "$(sed -n 's/^<section id="\(.*\)">$/\1/p' "$page" | head -n 2 | tr '\n' ' ')" = 'comparison verdict ' ] ||
+    complain 'no comparison first'
+has "<caption>$work/bad minus $work/good, paired over the same networks; * marks what is clear at 95&#8239;%</caption>"
 has "<p>$work/good ranks better than $work/bad by tau-b, which is distinguishable at 95&#8239;%.</p>"
 has "\"name\":\"$work/bad: validation\",\"color\":1,\"dash\":1"
 pada compare "$work/good" "$work/bad" --truth "$work/truth.csv"
 difference=$(sed -n '/minus/,$s/^tau-b *\(-0\.[0-9]*\) .*/\1/p' "$work/out")
-has "<tr class=\"clear\"><th scope=\"row\">tau-b</th><td>$difference</td>"
+has "<tr class=\"clear\"><th scope=\"row\">tau-b</th><td>$(printf %.3f "$difference") "
+
+# Few networks and images: no label says more than there is.
+report "$work/small" --truth "$work/truth.csv"
+expect_rc 0
+has '33.0&#8239;% training accuracy'
+has 'guessing gives 25.0&#8239;% (4 classes)'
+has '<strong>Ranking weak:</strong> tau-b -1.000 <span class="interval">[-1.000, -1.000]</span> over the 12 networks'
+has 'the best of 12 networks has 70.0&#8239;% <span class="interval">[54.6, 81.9]</span> of 40 images right; 3 others are within'
+has '<li>score 70.0&#8239;% <span class="interval">[54.6, 81.9]</span>: 28 of 40 images right'
+has 'under 1 other name, as its copies'
+has 'Metrics about a share of the networks are left out where that share of 12 is fewer than 5.'
+has '(6 of 12 networks)'
+has "  --data &#39;my photos&#39; \\"
+has '  --space nb201 --channels 8 --cells 1 \'
+lacks 'P@Top5%'
+lacks 'truly best of'
+lacks '"id":"top-0"'
+lacks '"id":"tau"'
 
 # Without truth, without ranking, without anything: the page says what is missing.
 report "$work/good"
 expect_rc 0
 has 'No truth table was given'
 lacks '"kind":"scatter"'
-has '<li><p>score 132<br>'
+has '<strong>Ranking not checked:</strong>'
+has 'pada truth --networks 20'
+has '<li>score 132</li>'
 report "$work/killed" "$work/empty" "$work/good" --truth "$work/truth.csv"
 expect_rc 0
 expect_no_err
@@ -96,7 +127,8 @@ report "$work/empty"
 expect_rc 0
 has 'No losses: no epoch has ended.'
 has 'The variance of the gradients was not measured'
-has 'No run has a ranking'
+has 'No ranking yet.'
+has "<pre>pada rank $work/empty</pre>"
 sed 's/^|none/|nada/' "$work/good/ranking.csv" >"$work/empty/ranking.csv"
 report "$work/empty" "$work/good" --truth "$work/truth.csv"
 expect_rc 0
@@ -117,6 +149,37 @@ lacks '<img'
 lacks 'script>hacked'
 checks=$((checks + 1))
 [ "$(grep -o '</script>' "$page" | wc -l)" -eq 3 ] || complain 'not three scripts'
+
+# The commands of a page work as they stand there.
+run_commands() { # run_commands BEGINNING MORE: of a <pre> of the page, and what is added for the sake of time
+    python3 -c 'import html, re, sys
+for text in re.findall("<pre>(.*?)</pre>", open(sys.argv[1]).read(), re.S):
+    if text.startswith(sys.argv[2]):
+        print(html.unescape(text) + sys.argv[3])' "$page" "$1" "$2" >"$work/commands.sh"
+    mkdir -p "$work/bin"
+    ln -sf "$PADA_BINARY" "$work/bin/pada"
+    command_line="commands of the page: $1"
+    (cd "$work" && PATH="$work/bin:$PATH" sh -e "$work/commands.sh") >"$work/out" 2>"$work/err"
+    rc=$?
+    expect_rc 0
+    check -s "$work/commands.sh"
+}
+run="$work/a run"
+pada train --channels 2 --cells 1 --epochs 1 --batch-size 500 --validate 0 --quiet --out "$run"
+report "$run"
+expect_rc 0
+run_commands 'pada rank' ' --networks 20 --limit 50'
+check -s "$run/ranking.csv"
+report "$run"
+expect_rc 0
+run_commands 'pada train --method single' ' --quiet'
+check -s "$run-best/metrics.csv"
+report "$run-best"
+expect_rc 0
+has '<strong>Network '
+lacks 'Ranking missing'
+run_commands 'pada eval' ' --limit 50'
+has 'pada truth --networks 20'
 
 # Where it goes without --out.
 pada report "$work/good"

@@ -18,6 +18,8 @@ look() { # look RUN...
 
 look "$hostile" "$work/good" "$work/killed"
 expect_out_has '14 charts, 0 problems'
+look "$work/small"
+expect_out_has '8 charts, 0 problems'
 look "$work/empty"
 expect_out_has '0 charts, 0 problems'
 finish

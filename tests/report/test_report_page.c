@@ -97,8 +97,9 @@ static int setup(void **state)
     if (scratch_setup(state) != 0) return -1;
     if (pada_space_find(&ops, "nb201") != PADA_OK) return -1;
     if (pada_space_init(&space, ops, &(pada_space_config){0}) != PADA_OK) return -1;
-    write_text("ranking.csv", "arch,score\n" A ",2\n" B ",1\n" C ",3\n");
-    write_text("config.yaml", "method: \"spos\"\nlr: 0.1\n");
+    write_text("ranking.csv", "arch,score,images\n" A ",20,10\n" B ",10,10\n" C ",30,10\n");
+    write_text("config.yaml",
+               "method: \"spos\"\nlr: 0.1\nchannels: 4\ncells: 1\nclasses: 3\nimage-size: 8\n");
     write_text("env.json", "{\"backend\": \"ref\"}\n");
     write_text("metrics.csv", "epoch,loss,p_a,weights_hash,warnings\n0,2,1,ab,coverage\n1,1,1\n");
     if (pada_chart_js_bytes > 0 && make_page() != PADA_OK) return -1;
