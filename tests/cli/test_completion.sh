@@ -28,7 +28,7 @@ offers 'none --no-events' train --no-e
 offers 'none train test' eval --split t
 offers 'none svg' arch --to s
 offers 'none nb201' init --space n
-offers 'none cpu cpu-avx512 cpu-avx2 cpu-plain' bench step --backend cp
+offers 'none cpu cpu-avx512 cpu-avx2 cpu-fma cpu-plain' bench step --backend cp
 offers 'folders builtin' train --data b
 offers 'files .csv builtin' rank runs/a --truth ''
 offers 'files .yaml' train --config ''

@@ -46,6 +46,24 @@ if grep -q 'not in this build' "$work/out"; then
     done
 fi
 
+# PADA_CPU: another instruction set than the best one, if the machine has it.
+set_of() { sed -n "/^  $1 /{n;s/.*: \([a-z0-9]*\\), .*/\\1/p;}" "$work/out"; }
+for set in avx512 avx2 fma plain; do
+    PADA_CPU=$set pada info
+    expect_rc 0
+    checks=$((checks + 1))
+    if [ -n "$(set_of "cpu-$set")" ]; then
+        [ "$(set_of cpu)" = "$set" ] || complain "PADA_CPU=$set is not what cpu takes"
+    else
+        PADA_CPU=$set pada bench eval --backend cpu --channels 4 --cells 1 --n-paths 1 --repeats 1
+        expect_rc 69
+        expect_err 'this CPU has no '
+    fi
+done
+PADA_CPU=avx3 pada bench eval --backend cpu --channels 4 --cells 1 --n-paths 1 --repeats 1
+expect_rc 69
+expect_err "PADA_CPU: unknown instruction set 'avx3'; did you mean 'avx2'?"
+
 pada info now
 expect_usage_error "unexpected word 'now'"
 pada info --jsn

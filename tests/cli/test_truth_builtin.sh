@@ -15,15 +15,10 @@ train_again() { # train_again BACKEND
     tail -n +2 "$work/$1/truth.csv" | paste -d, - "$work/rows" >"$work/pairs"
 }
 
-# The table was made with AVX-512, where every bit is the same. Other instruction sets round differently, and after
-# 630 steps a network is another one: as different as that of another seed, whose deviation is about 2 points.
-backend=cpu
+# The table was made before results were the same on all machines, by sums in another order; after 630 steps a network
+# is another one then: as different as that of another seed, whose deviation is about 2 points.
 allowed=8
-if pada info && grep -q '^  *available: avx512' "$work/out"; then
-    backend=cpu-avx512
-    allowed=0.0001
-fi
-train_again "$backend"
+train_again cpu
 awk -F, -v allowed="$allowed" '{ apart = $2 - $5; if (apart < 0) apart = -apart; print $1, $2, $5; if (apart > allowed) bad = 1 }
     END { exit bad || NR != 3 }' "$work/pairs" || complain "not the values of the table (within $allowed)"
 checks=$((checks + 1))

@@ -5,12 +5,12 @@
 
 #include "backend/cpu/cpu_device.h"
 #include "base/clock.h"
+#include "base/instruction_set.h"
+#include "base/text.h"
 #include "base/threads.h"
 
 enum {
     GROUP_BYTES = 64 * 1024, /* one tensor of a group */
-    MIN_CHUNK = 8,           /* images */
-    MAX_CHUNKS = 16,
     MAX_SPINNERS = 256
 };
 
@@ -114,22 +114,22 @@ static void cpu_pack(pada_device *d, void *tensor, int64_t n, pada_shape shape, 
 
 /* ---- preparing ---- */
 
-int pada_cpu_chunk_size(int n_images)
+/* Images that a stage runs together: as many as keep its largest tensor inside GROUP_BYTES. Counted
+ * in blocks of 16 channels for every instruction set, because the order of groups is part of the
+ * order of sums. */
+int pada_cpu_group_size(const pada_program *q, const pada_stage *stage)
 {
-    const int size = (n_images + MAX_CHUNKS - 1) / MAX_CHUNKS;
-    return size < MIN_CHUNK ? MIN_CHUNK : size;
-}
-
-/* Images that a stage runs together: as many as keep its largest tensor inside GROUP_BYTES. */
-int pada_cpu_group_size(const pada_device *d, const pada_program *q, const pada_stage *stage)
-{
+    const int n_chunks = cpu_chunk_count(q->n_images),
+              chunk = (q->n_images + n_chunks - 1) / n_chunks; /* the longest */
     int64_t most = 1;
 
     for (int i = stage->first; i < stage->first + stage->count; i++) {
-        const int64_t bytes = pada_cpu_image_bytes(d, q->nodes[q->instrs[i].v].shape);
+        const pada_shape shape = q->nodes[q->instrs[i].v].shape;
+        const int64_t bytes =
+            cpu_vector_floats(shape.c) * shape.h * shape.w * (int64_t)sizeof(float);
         if (bytes > most) most = bytes;
     }
-    const int64_t group = GROUP_BYTES / most, chunk = pada_cpu_chunk_size(q->n_images);
+    const int64_t group = GROUP_BYTES / most;
     return group < 1 ? 1 : (int)(group > chunk ? chunk : group);
 }
 
@@ -166,7 +166,7 @@ static pada_status cpu_prepare(pada_device *d, const pada_program *q)
     PADA_TRY(pada_grow(&layers, &d->cap_layers, q->n_instrs, sizeof *d->layers));
     d->layers = layers;
     for (int s = 0; s < q->n_stages; s++) {
-        const int group = pada_cpu_group_size(d, q, &q->stages[s]);
+        const int group = pada_cpu_group_size(q, &q->stages[s]);
         const cpu_layer *last = NULL;
         pada_value last_x = PADA_ZERO;
         int64_t accumulator = 0, partial = 0;
@@ -216,8 +216,7 @@ static pada_status cpu_prepare(pada_device *d, const pada_program *q)
     d->chunk_floats = partials;
     PADA_TRY(grow(&d->packed, packed));
     PADA_TRY(grow(&d->threads, d->thread_floats * d->n_threads));
-    const int chunk = pada_cpu_chunk_size(q->n_images);
-    return grow(&d->partials, partials * ((q->n_images + chunk - 1) / chunk));
+    return grow(&d->partials, partials * cpu_chunk_count(q->n_images));
 }
 
 typedef struct spin_loop {
@@ -253,6 +252,19 @@ static double cpu_peak_macs(pada_device *d)
 
 /* ---- the backends: the best instruction set of this machine, and each one by name ---- */
 
+/* A set of instructions, with kernels where the compiler can make them. */
+typedef struct cpu_set {
+    const char *name, *what;
+    bool (*present)(void);
+    const cpu_kernels *kernels;
+} cpu_set;
+
+static bool has_always(void)
+{
+    return true;
+}
+
+#if defined(__x86_64__)
 static bool has_avx512(void)
 {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
@@ -264,32 +276,78 @@ static bool has_avx2(void)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
+static bool has_fma(void)
+{
+    return __builtin_cpu_supports("fma");
+}
+
+#define X86_SET(label, what)                                 \
+    {                                                        \
+#label, what, has_##label, &pada_cpu_kernels_##label \
+    }
+#else
+static bool has_never(void)
+{
+    return false;
+}
+
+#define X86_SET(label, what)          \
+    {                                 \
+#label, what, has_never, NULL \
+    }
+#endif
+
+enum { SET_AVX512, SET_AVX2, SET_FMA, SET_PLAIN, N_SETS };
+
+/* Best first; all give the same bits. */
+static const cpu_set sets[N_SETS] = {
+    [SET_AVX512] = X86_SET(avx512, "AVX-512"),
+    [SET_AVX2] = X86_SET(avx2, "AVX2 with FMA"),
+    [SET_FMA] = X86_SET(fma, "FMA"),
+    [SET_PLAIN] = {"plain", "plain C", has_always, &pada_cpu_kernels_plain},
+};
+
+static pada_status open_set(pada_device **out, int set, int n_threads)
+{
+    *out = NULL;
+    if (!sets[set].present()) return PADA_FAIL(PADA_EDEVICE, "this CPU has no %s", sets[set].what);
+    return open_with(out, sets[set].kernels, n_threads);
+}
+
 static pada_status cpu_open(pada_device **out, int n_threads)
 {
-    return open_with(out,
-                     has_avx512() ? &pada_cpu_kernels_avx512
-                     : has_avx2() ? &pada_cpu_kernels_avx2
-                                  : &pada_cpu_kernels_plain,
-                     n_threads);
+    const char *wanted = pada_instruction_set_wanted(), *names[N_SETS];
+    int set = 0;
+
+    *out = NULL;
+    for (int i = 0; i < N_SETS; i++)
+        names[i] = sets[i].name;
+    while (set < N_SETS && (wanted ? strcmp(wanted, names[set]) != 0 : !sets[set].present()))
+        set++;
+    if (set == N_SETS)
+        return pada_fail_unknown(PADA_EDEVICE, "PADA_CPU: unknown instruction set", wanted, names,
+                                 N_SETS);
+    return open_set(out, set, n_threads);
 }
 
 static pada_status cpu_avx512_open(pada_device **out, int n_threads)
 {
-    *out = NULL;
-    if (!has_avx512()) return PADA_FAIL(PADA_EDEVICE, "this CPU has no AVX-512");
-    return open_with(out, &pada_cpu_kernels_avx512, n_threads);
+    return open_set(out, SET_AVX512, n_threads);
 }
 
 static pada_status cpu_avx2_open(pada_device **out, int n_threads)
 {
-    *out = NULL;
-    if (!has_avx2()) return PADA_FAIL(PADA_EDEVICE, "this CPU has no AVX2 with FMA");
-    return open_with(out, &pada_cpu_kernels_avx2, n_threads);
+    return open_set(out, SET_AVX2, n_threads);
+}
+
+static pada_status cpu_fma_open(pada_device **out, int n_threads)
+{
+    return open_set(out, SET_FMA, n_threads);
 }
 
 static pada_status cpu_plain_open(pada_device **out, int n_threads)
 {
-    return open_with(out, &pada_cpu_kernels_plain, n_threads);
+    return open_set(out, SET_PLAIN, n_threads);
 }
 
 /* clang-format off */
@@ -310,4 +368,6 @@ CPU_BACKEND(pada_backend_cpu, "cpu",
             "fused float32 kernels, the best instruction set of this machine", cpu_open);
 CPU_BACKEND(pada_backend_cpu_avx512, "cpu-avx512", "the cpu backend with AVX-512", cpu_avx512_open);
 CPU_BACKEND(pada_backend_cpu_avx2, "cpu-avx2", "the cpu backend with AVX2 and FMA", cpu_avx2_open);
+CPU_BACKEND(pada_backend_cpu_fma, "cpu-fma", "the cpu backend in plain C compiled for FMA",
+            cpu_fma_open);
 CPU_BACKEND(pada_backend_cpu_plain, "cpu-plain", "the cpu backend in plain C", cpu_plain_open);

@@ -1,13 +1,15 @@
 /* cpu_conv_direct.c - convolutions of any kernel, stride and padding, computed as they are defined.
  *
- * One broadcast input value meets a vector of output channels. Packed weights: [out block][in
- * block][tap][in channel][VW out channels], for the backward direction with in and out exchanged.
+ * One broadcast input value meets a vector of output channels. Packed weights: [out block][tap][in
+ * channel, padded][VW out channels], for the backward direction with in and out exchanged: taps
+ * come before channels, so that the order of additions does not depend on the width of a block.
  * Accumulators of the weight gradient have the forward form. */
 #include "backend/cpu/cpu_isa.h"
 #include "backend/cpu/cpu_prepare.h"
 
 typedef struct geometry {
-    int in_blocks, out_blocks, kernel, stride, pad;
+    int in_blocks, out_blocks, in_last, out_last; /* blocks, channels in the last one */
+    int kernel, stride, pad;
     int in_h, in_w, out_h, out_w; /* without padding */
     int padded_h, padded_w;
 } geometry;
@@ -16,6 +18,8 @@ static geometry make_geometry(const pada_conv *conv, pada_shape in, pada_shape o
 {
     geometry g = {blocks(conv->c_in),
                   blocks(conv->c_out),
+                  last_lanes(conv->c_in),
+                  last_lanes(conv->c_out),
                   conv->kernel,
                   conv->stride,
                   conv->pad,
@@ -66,33 +70,29 @@ static int64_t direct_scratch_floats(const pada_conv *conv, pada_shape in, pada_
 static void direct_pack(const pada_conv *conv, const float *weight, bool backward, float *packed)
 {
     const int taps = conv->kernel * conv->kernel;
-    const int row_blocks = blocks(backward ? conv->c_out : conv->c_in);
+    const int rows = blocks(backward ? conv->c_out : conv->c_in) * VW;
 
     memset(packed, 0, (size_t)direct_weight_floats(conv, backward) * sizeof *packed);
     for (int o = 0; o < conv->c_out; o++)
         for (int i = 0; i < conv->c_in; i++) {
             const int r = backward ? o : i, c = backward ? i : o;
-            float *to = packed +
-                        (((int64_t)(c / VW) * row_blocks + r / VW) * taps * VW + r % VW) * VW +
-                        c % VW;
+            float *to = packed + ((int64_t)(c / VW) * taps * rows + r) * VW + c % VW;
             const float *from = weight + ((int64_t)o * conv->c_in + i) * taps;
             for (int t = 0; t < taps; t++)
-                to[(int64_t)t * VW * VW] = from[t];
+                to[(int64_t)t * rows * VW] = from[t];
         }
 }
 
 static void direct_unpack_grad(const pada_conv *conv, const float *accumulators, float *grad)
 {
-    const int taps = conv->kernel * conv->kernel, in_blocks = blocks(conv->c_in);
+    const int taps = conv->kernel * conv->kernel, rows = blocks(conv->c_in) * VW;
 
     for (int o = 0; o < conv->c_out; o++)
         for (int i = 0; i < conv->c_in; i++) {
-            const float *from =
-                accumulators +
-                (((int64_t)(o / VW) * in_blocks + i / VW) * taps * VW + i % VW) * VW + o % VW;
+            const float *from = accumulators + ((int64_t)(o / VW) * taps * rows + i) * VW + o % VW;
             float *to = grad + ((int64_t)o * conv->c_in + i) * taps;
             for (int t = 0; t < taps; t++)
-                to[t] = from[(int64_t)t * VW * VW];
+                to[t] = from[(int64_t)t * rows * VW];
         }
 }
 
@@ -124,8 +124,7 @@ static void load_x(const geometry *g, const pada_conv *conv, const float *x, boo
 /* TILE pixels of one row, `nb` (1 or 2) blocks of output channels. w1 and z1 belong to the second
  * block. */
 INLINE void forward_tile(const geometry *g, const float *x, const float *w0, const float *w1,
-                         int c_in, vec bias0, vec bias1, float *z0, float *z1, const int tile,
-                         const int nb)
+                         vec bias0, vec bias1, float *z0, float *z1, const int tile, const int nb)
 {
     vec acc0[16], acc1[16];
 
@@ -134,12 +133,12 @@ INLINE void forward_tile(const geometry *g, const float *x, const float *w0, con
         acc0[p] = bias0;
         acc1[p] = bias1;
     }
-    for (int b = 0; b < g->in_blocks; b++) {
-        const int lanes = c_in - b * VW < VW ? c_in - b * VW : VW;
-        for (int kh = 0; kh < g->kernel; kh++)
-            for (int kw = 0; kw < g->kernel; kw++) {
+    for (int kh = 0; kh < g->kernel; kh++)
+        for (int kw = 0; kw < g->kernel; kw++)
+            for (int b = 0; b < g->in_blocks; b++) {
                 const float *s = x + (((int64_t)b * g->padded_h + kh) * g->padded_w + kw) * VW;
                 const int64_t step = (int64_t)g->stride * VW;
+                const int lanes = b + 1 < g->in_blocks ? VW : g->in_last;
                 for (int i = 0; i < lanes; i++) {
                     const vec a = vload(w0 + i * VW), c = nb == 2 ? vload(w1 + i * VW) : vzero();
 #pragma GCC unroll 16
@@ -152,7 +151,6 @@ INLINE void forward_tile(const geometry *g, const float *x, const float *w0, con
                 w0 += VW * VW;
                 if (nb == 2) w1 += VW * VW;
             }
-    }
 #pragma GCC unroll 16
     for (int p = 0; p < tile; p++) {
         vstore(z0 + p * VW, acc0[p]);
@@ -163,17 +161,17 @@ INLINE void forward_tile(const geometry *g, const float *x, const float *w0, con
 /* Registers: 32 with AVX-512, 16 otherwise. */
 enum { WIDE = VW == 16 ? 16 : 8, PAIR = VW == 16 ? 8 : 4 };
 
-INLINE void forward_row(const geometry *g, const float *x, const float *w0, const float *w1,
-                        int c_in, vec b0, vec b1, float *z0, float *z1, const int nb)
+INLINE void forward_row(const geometry *g, const float *x, const float *w0, const float *w1, vec b0,
+                        vec b1, float *z0, float *z1, const int nb)
 {
     const int tile = nb == 2 ? PAIR : WIDE;
     const int64_t step = (int64_t)g->stride * VW;
     int w = 0;
 
     for (; w + tile <= g->out_w; w += tile)
-        forward_tile(g, x + w * step, w0, w1, c_in, b0, b1, z0 + w * VW, z1 + w * VW, tile, nb);
+        forward_tile(g, x + w * step, w0, w1, b0, b1, z0 + w * VW, z1 + w * VW, tile, nb);
     for (; w < g->out_w; w++)
-        forward_tile(g, x + w * step, w0, w1, c_in, b0, b1, z0 + w * VW, z1 + w * VW, 1, nb);
+        forward_tile(g, x + w * step, w0, w1, b0, b1, z0 + w * VW, z1 + w * VW, 1, nb);
 }
 
 static void direct_forward(const cpu_conv_job *job)
@@ -193,8 +191,8 @@ static void direct_forward(const cpu_conv_job *job)
             const float *w = job->weight + o * block;
             for (int h = 0; h < g.out_h; h++) {
                 float *row = z + o * plane + (int64_t)h * g.out_w * VW;
-                forward_row(&g, x + (int64_t)h * g.stride * g.padded_w * VW, w, w + block,
-                            job->conv->c_in, b0, b1, row, row + plane, 2);
+                forward_row(&g, x + (int64_t)h * g.stride * g.padded_w * VW, w, w + block, b0, b1,
+                            row, row + plane, 2);
             }
         }
         for (; o < g.out_blocks; o++) {
@@ -202,7 +200,7 @@ static void direct_forward(const cpu_conv_job *job)
             for (int h = 0; h < g.out_h; h++) {
                 float *row = z + o * plane + (int64_t)h * g.out_w * VW;
                 forward_row(&g, x + (int64_t)h * g.stride * g.padded_w * VW,
-                            job->weight + o * block, NULL, job->conv->c_in, b0, b0, row, row, 1);
+                            job->weight + o * block, NULL, b0, b0, row, row, 1);
             }
         }
     }
@@ -255,40 +253,44 @@ INLINE void grad_weight_tap(const geometry *g, const float *x, const float *dz, 
         vstore(acc + i * VW, sum[i]);
 }
 
-static void grad_weight(const geometry *g, const float *x, const float *dz, float *acc, int c_in)
+static void grad_weight(const geometry *g, const float *x, const float *dz, float *acc)
 {
     for (int o = 0; o < g->out_blocks; o++)
-        for (int b = 0; b < g->in_blocks; b++)
-            for (int kh = 0; kh < g->kernel; kh++)
-                for (int kw = 0; kw < g->kernel; kw++, acc += VW * VW) {
+        for (int kh = 0; kh < g->kernel; kh++)
+            for (int kw = 0; kw < g->kernel; kw++)
+                for (int b = 0; b < g->in_blocks; b++, acc += VW * VW) {
                     const float *s = x + (((int64_t)b * g->padded_h + kh) * g->padded_w + kw) * VW;
                     const float *d = dz + (int64_t)o * g->out_h * g->out_w * VW;
-                    if (c_in - b * VW >= VW)
+                    const int lanes = b + 1 < g->in_blocks ? VW : g->in_last;
+                    if (lanes == VW)
                         grad_weight_tap(g, s, d, acc, VW);
-                    else if (c_in - b * VW == 3) /* images */
+                    else if (lanes == 3) /* images */
                         grad_weight_tap(g, s, d, acc, 3);
                     else
-                        for (int i = 0; i < c_in - b * VW; i++)
+                        for (int i = 0; i < lanes; i++)
                             grad_weight_tap(g, s + i, d, acc + i * VW, 1);
                 }
 }
 
 /* da of TILE pixels under one tap: read, added to, written. */
-INLINE void grad_in_tile(const float *dz, int64_t dz_block, int out_blocks, const float *w,
-                         int64_t w_block, float *da, int64_t step, const int tile)
+INLINE void grad_in_tile(const geometry *g, const float *dz, const float *w, float *da,
+                         int64_t step, const int tile)
 {
+    const int64_t dz_block = (int64_t)g->out_h * g->out_w * VW;
     vec acc[16];
 
 #pragma GCC unroll 16
     for (int p = 0; p < tile; p++)
         acc[p] = vload(da + p * step);
-    for (int o = 0; o < out_blocks; o++, dz += dz_block, w += w_block)
-        for (int i = 0; i < VW; i++) {
+    for (int o = 0; o < g->out_blocks; o++, dz += dz_block, w += VW * VW) {
+        const int lanes = o + 1 < g->out_blocks ? VW : g->out_last;
+        for (int i = 0; i < lanes; i++) {
             const vec a = vload(w + i * VW);
 #pragma GCC unroll 16
             for (int p = 0; p < tile; p++)
                 acc[p] = vfma(a, vset(dz[p * VW + i]), acc[p]);
         }
+    }
 #pragma GCC unroll 16
     for (int p = 0; p < tile; p++)
         vstore(da + p * step, acc[p]);
@@ -296,27 +298,23 @@ INLINE void grad_in_tile(const float *dz, int64_t dz_block, int out_blocks, cons
 
 static void grad_in(const geometry *g, const float *dz, const float *weight, float *da)
 {
-    const int64_t tap = VW * VW, dz_block = (int64_t)g->out_h * g->out_w * VW;
-    const int64_t step = (int64_t)g->stride * VW, w_block = (int64_t)g->kernel * g->kernel * tap;
+    const int64_t step = (int64_t)g->stride * VW, tap = (int64_t)g->out_blocks * VW * VW;
 
     memset(da, 0, (size_t)x_floats(g) * sizeof *da);
     for (int b = 0; b < g->in_blocks; b++)
         for (int h = 0; h < g->out_h; h++)
             for (int kh = 0; kh < g->kernel; kh++)
                 for (int kw = 0; kw < g->kernel; kw++) {
-                    const float *w =
-                        weight + (int64_t)b * g->out_blocks * w_block + (kh * g->kernel + kw) * tap;
+                    const float *w = weight + ((b * g->kernel + kh) * g->kernel + kw) * tap;
                     const float *d = dz + (int64_t)h * g->out_w * VW;
                     float *to =
                         da +
                         (((int64_t)b * g->padded_h + h * g->stride + kh) * g->padded_w + kw) * VW;
                     int p = 0;
                     for (; p + WIDE <= g->out_w; p += WIDE)
-                        grad_in_tile(d + p * VW, dz_block, g->out_blocks, w, w_block, to + p * step,
-                                     step, WIDE);
+                        grad_in_tile(g, d + p * VW, w, to + p * step, step, WIDE);
                     for (; p < g->out_w; p++)
-                        grad_in_tile(d + p * VW, dz_block, g->out_blocks, w, w_block, to + p * step,
-                                     step, 1);
+                        grad_in_tile(g, d + p * VW, w, to + p * step, step, 1);
                 }
 }
 
@@ -347,7 +345,7 @@ static void direct_backward(const cpu_conv_job *job)
     for (int n = 0; n < job->n_images; n++) {
         load_x(&g, job->conv, job->x.data + n * job->x.stride, job->planar, x);
         load_dz(&g, job, n, dz);
-        grad_weight(&g, x, dz, job->grad_weight, job->conv->c_in);
+        grad_weight(&g, x, dz, job->grad_weight);
         if (!job->dx.data) continue;
         grad_in(&g, dz, job->weight, da);
         store_dx(&g, job, da, n);

@@ -102,7 +102,8 @@ INLINE void forward_tile(const cpu_conv_job *job, const float *x, int o, vec *bi
                              .b_column = weights,
                              .b_step = VW,
                              .b_block = VW * VW,
-                             .n_steps = job->in.c < VW ? job->in.c : VW,
+                             .n_steps = VW,
+                             .n_last = last_lanes(job->in.c),
                              .n_blocks = in_blocks};
     tile acc;
 
@@ -165,7 +166,7 @@ INLINE void weights_tile(const cpu_conv_job *job, const float *x, const float *d
                              .b = dz + (int64_t)o * STRIP * VW,
                              .b_column = STRIP * VW,
                              .b_step = VW,
-                             .n_steps = n,
+                             .n_last = n,
                              .n_blocks = 1};
     tile acc;
 
@@ -205,6 +206,7 @@ INLINE void inputs_tile(const cpu_conv_job *job, const float *dz, int b, const f
                              .b_step = VW,
                              .b_block = VW * VW,
                              .n_steps = VW,
+                             .n_last = last_lanes(job->out.c),
                              .n_blocks = out_blocks};
     tile acc;
 

@@ -1,11 +1,12 @@
 /* cpu_device.h - the opened cpu backend: what preparing (cpu_backend.c) leaves for running
  * (cpu_run.c).
  *
- * The images of a batch are cut into chunks, by a rule that knows only the batch size. A thread
- * takes a chunk and runs all instructions of the stage on it, a group of images at a time, so that
- * what one instruction writes is still in L2 when the next one reads it. What has to be added up
- * over the batch is collected per image (batch-norm sums) or per chunk (weight gradients) and added
- * in that order afterwards: results do not depend on the number of threads.
+ * The images of a batch are cut into 1, 2, 4, 8 or 16 chunks, by a rule that knows only the batch
+ * size. A thread takes a chunk and runs all instructions of the stage on it, a group of images at a
+ * time, so that what one instruction writes is still in L2 when the next one reads it. What has to
+ * be added up over the batch is collected per image (batch-norm sums) or per chunk (weight
+ * gradients), and the sums of the chunks are added as a binary tree: results depend neither on the
+ * number of threads nor on the instruction set (docs/design/0012-same-bits.md).
  *
  * Memory besides the work buffer:
  *
@@ -63,11 +64,28 @@ static inline int64_t cpu_vector_floats(int channels)
     return cpu_round_up(channels, CPU_UNIT);
 }
 
+enum { CPU_MIN_CHUNK = 8 /* images */, CPU_MAX_CHUNKS = 16 };
+
+/* Chunks of a batch: a power of two, as many as leave CPU_MIN_CHUNK images to each. */
+static inline int cpu_chunk_count(int n_images)
+{
+    int n = CPU_MAX_CHUNKS;
+
+    while (n > 1 && n_images / n < CPU_MIN_CHUNK)
+        n /= 2;
+    return n;
+}
+
+/* The first image of chunk k of n; of chunk n: the end. */
+static inline int cpu_chunk_first(int n_images, int n, int k)
+{
+    return (int)((int64_t)n_images * k / n);
+}
+
 int64_t pada_cpu_image_bytes(const pada_device *d, pada_shape shape);
 
-/* Images in a chunk, and in a group of a stage. */
-int pada_cpu_chunk_size(int n_images);
-int pada_cpu_group_size(const pada_device *d, const pada_program *q, const pada_stage *stage);
+/* Images in a group of a stage. */
+int pada_cpu_group_size(const pada_program *q, const pada_stage *stage);
 
 /* Runs stages of a prepared program; backend.h. */
 void pada_cpu_run(pada_device *d, const pada_program *q, const pada_bindings *b, int first,

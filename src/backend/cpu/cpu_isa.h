@@ -22,7 +22,7 @@ void PADA_ISA(pada_cpu_gap_grad)(const float *x, pada_shape shape, pada_act act,
 void PADA_ISA(pada_cpu_pack)(const double *from, pada_shape shape, float *to);
 void PADA_ISA(pada_cpu_unpack)(const float *from, pada_shape shape, double *to);
 double PADA_ISA(pada_cpu_dot)(const float *x, const float *y, int64_t n);
-double PADA_ISA(pada_cpu_sum_squared_differences)(const float *x, const float *y, int64_t n);
+double PADA_ISA(pada_cpu_distance)(const float *x, const float *y, pada_shape shape);
 void PADA_ISA(pada_cpu_scaled_difference)(const float *x, const float *y, int64_t n, float factor,
                                           bool accumulate, float *to);
 void PADA_ISA(pada_cpu_sgd)(float *w, const float *g, float *v, int64_t n,

@@ -90,7 +90,8 @@ typedef struct cpu_kernels {
     void (*unpack)(const float *from, pada_shape shape, double *to);
     /* n elements; the sum is in double */
     double (*dot)(const float *x, const float *y, int64_t n);
-    double (*sum_squared_differences)(const float *x, const float *y, int64_t n);
+    /* sum of (x - y)^2 over an image, in double; x NULL: zeros */
+    double (*distance)(const float *x, const float *y, pada_shape shape);
     /* to = factor (x - y), or to += that */
     void (*scaled_difference)(const float *x, const float *y, int64_t n, float factor,
                               bool accumulate, float *to);
@@ -100,6 +101,8 @@ typedef struct cpu_kernels {
     int64_t (*spin)(int64_t rounds);
 } cpu_kernels;
 
-extern const cpu_kernels pada_cpu_kernels_avx512, pada_cpu_kernels_avx2, pada_cpu_kernels_plain;
+/* Those of CPU_SETS (cpu_backend.c) that the compiler can make. */
+extern const cpu_kernels pada_cpu_kernels_avx512, pada_cpu_kernels_avx2, pada_cpu_kernels_fma,
+    pada_cpu_kernels_plain;
 
 #endif

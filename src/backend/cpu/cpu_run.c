@@ -3,9 +3,10 @@
 #include <string.h>
 
 #include "backend/cpu/cpu_device.h"
+#include "base/elementary.h"
 
 /* Elements of a weight gradient added up in one go, so that the chunks' parts stay in L1. */
-enum { REDUCE_SLICE = 4096 };
+enum { REDUCE_SLICE = 512 };
 
 /* ---- one group of images ---- */
 
@@ -188,7 +189,7 @@ static void run_linear(const group *g, const pada_instr *instr, const cpu_layer 
     for (int n = 0; n < g->n; n++) {
         float *row = y.data + n * y.stride;
         const cpu_tensor from = fed ? value(g, node->x) : (cpu_tensor){0};
-        const float *x = from.data + (fed ? n * from.stride : 0), *w = params + node->weight;
+        const float *x = fed ? from.data + n * from.stride : NULL, *w = params + node->weight;
         if (forward) {
             for (int o = 0; o < out; o++) {
                 double sum = node->bias >= 0 ? params[node->bias + o] : 0;
@@ -219,7 +220,7 @@ static double loss_scale(const run *r, int n)
     return r->b->grad_scale * (r->b->weights ? r->b->weights[n] : 1.0) / r->q->n_images;
 }
 
-/* Channels of padding are zero in every value, so that whole blocks can be compared. */
+/* Channels of padding are zero in every value, so that whole blocks can be copied. */
 static void run_tap(const group *g, const pada_instr *instr)
 {
     const run *r = g->r;
@@ -239,8 +240,7 @@ static void run_tap(const group *g, const pada_instr *instr)
             memset(at, 0, (size_t)count * sizeof *at);
         } else if (instr->code == PADA_CODE_ALIGN_FWD) {
             float *result = (float *)r->b->results.align + g->first + k;
-            const double sum = fed ? r->d->k->sum_squared_differences(from, at, count)
-                                   : r->d->k->dot(at, at, count);
+            const double sum = r->d->k->distance(from, at, node->shape);
             *result = (instr->accumulate ? *result : 0) + (float)(share * sum);
         } else {
             const cpu_tensor to = grad(g, node->x);
@@ -268,14 +268,14 @@ static void run_loss(const group *g, const pada_instr *instr)
         for (int c = 1; c < classes; c++)
             if (l[c] > top) top = l[c];
         for (int c = 0; c < classes; c++)
-            sum += exp(l[c] - top);
+            sum += pada_exp(l[c] - top);
         for (int c = 0; c < classes; c++) {
-            const double d = exp(l[c] - top) / sum - (c == label);
+            const double d = pada_exp(l[c] - top) / sum - (c == label);
             squares += d * d;
             if (train) to.data[k * to.stride + c] = (float)(scale * d);
             rank += c < label ? l[c] >= l[label] : l[c] > l[label];
         }
-        ((float *)r->b->results.loss)[n] = (float)(log(sum) - (l[label] - top));
+        ((float *)r->b->results.loss)[n] = (float)(pada_ln(sum) - (l[label] - top));
         ((float *)r->b->results.norm)[n] = (float)sqrt(squares);
         r->b->results.rank[n] = rank;
     }
@@ -391,13 +391,24 @@ static bool has_gradients(const pada_program *q, const pada_stage *stage)
     return false;
 }
 
-/* mean and 1/deviation from the moments of the images, merged in double in the order of the images.
- */
-static void finish_moments(const run *r, const pada_instr *instr)
+/* Sums the chunks' parts as a binary tree, which processes with a half, a quarter or an eighth of
+ * the chunks can build, too. `n` is a power of two; parts are lost. */
+static double tree_sum(double *parts, int n)
+{
+    for (int step = 1; step < n; step *= 2)
+        for (int i = 0; i < n; i += 2 * step)
+            parts[i] += parts[i + step];
+    return parts[0];
+}
+
+/* mean and 1/deviation from the moments of the images, merged in double: within a chunk in the
+ * order of the images, then by tree_sum. */
+static void finish_moments(const run *r, const pada_instr *instr, int n_chunks)
 {
     const pada_shape shape = r->q->nodes[instr->v].shape;
     const int64_t vector = cpu_vector_floats(shape.c);
-    const double pixels = (double)shape.h * shape.w, count = pixels * r->q->n_images;
+    const int n_images = r->q->n_images;
+    const double pixels = (double)shape.h * shape.w, count = pixels * n_images;
     const float *partial = work_at(r, instr->partial);
     float *mean = work_at(r, r->q->node_plans[instr->v].stats), *rstd = mean + vector;
 
@@ -405,31 +416,35 @@ static void finish_moments(const run *r, const pada_instr *instr)
     memset(mean, 0, (size_t)(2 * vector) * sizeof *mean);
 
     for (int c = 0; c < shape.c; c++) {
-        double sum = 0, within = 0, between = 0;
-        for (int n = 0; n < r->q->n_images; n++) {
-            const float *p = partial + (int64_t)n * 3 * vector + c;
-            sum += pixels * p[0] + p[vector];
-        }
-        const double m = sum / count;
-        for (int n = 0; n < r->q->n_images; n++) {
-            const float *p = partial + (int64_t)n * 3 * vector + c;
-            const double s = p[vector], gap = p[0] + s / pixels - m;
-            within += p[2 * vector] - s * s / pixels;
-            between += gap * gap;
-        }
-        const double variance = (within + pixels * between) / count;
+        double sum[CPU_MAX_CHUNKS] = {0}, spread[CPU_MAX_CHUNKS] = {0};
+        for (int k = 0; k < n_chunks; k++)
+            for (int n = cpu_chunk_first(n_images, n_chunks, k);
+                 n < cpu_chunk_first(n_images, n_chunks, k + 1); n++) {
+                const float *p = partial + (int64_t)n * 3 * vector + c;
+                sum[k] += pixels * p[0] + p[vector];
+            }
+        const double m = tree_sum(sum, n_chunks) / count;
+        for (int k = 0; k < n_chunks; k++)
+            for (int n = cpu_chunk_first(n_images, n_chunks, k);
+                 n < cpu_chunk_first(n_images, n_chunks, k + 1); n++) {
+                const float *p = partial + (int64_t)n * 3 * vector + c;
+                const double s = p[vector], gap = p[0] + s / pixels - m;
+                spread[k] += p[2 * vector] - s * s / pixels + pixels * (gap * gap);
+            }
+        const double variance = tree_sum(spread, n_chunks) / count;
         mean[c] = (float)m;
         rstd[c] = (float)(1 / sqrt((variance < 0 ? 0 : variance) + PADA_BN_EPS));
     }
 }
 
 /* dx = a dy + b x + c of every batch-norm term, from the sums of the images. */
-static void finish_norm_sums(const run *r, const pada_instr *instr)
+static void finish_norm_sums(const run *r, const pada_instr *instr, int n_chunks)
 {
     const pada_node *node = &r->q->nodes[instr->v];
     const int64_t vector = cpu_vector_floats(node->shape.c);
     const int64_t image = (1 + node->n_terms) * vector;
-    const double count = (double)node->shape.h * node->shape.w * r->q->n_images;
+    const int n_images = r->q->n_images;
+    const double count = (double)node->shape.h * node->shape.w * n_images;
     const float *partial = work_at(r, instr->partial);
     int row = 0;
 
@@ -441,11 +456,14 @@ static void finish_norm_sums(const run *r, const pada_instr *instr)
         memset(coef, 0, (size_t)(3 * vector) * sizeof *coef); /* padding, as above */
         row++;
         for (int c = 0; c < node->shape.c; c++) {
-            double sum = 0, product = 0;
-            for (int n = 0; n < r->q->n_images; n++) {
-                sum += partial[n * image + c];
-                product += partial[n * image + row * vector + c];
-            }
+            double sums[CPU_MAX_CHUNKS] = {0}, products[CPU_MAX_CHUNKS] = {0};
+            for (int i = 0; i < n_chunks; i++)
+                for (int n = cpu_chunk_first(n_images, n_chunks, i);
+                     n < cpu_chunk_first(n_images, n_chunks, i + 1); n++) {
+                    sums[i] += partial[n * image + c];
+                    products[i] += partial[n * image + row * vector + c];
+                }
+            const double sum = tree_sum(sums, n_chunks), product = tree_sum(products, n_chunks);
             const double slope = (double)rstd[c] * rstd[c] * rstd[c] * product / count;
             coef[c] = rstd[c];
             coef[vector + c] = (float)-slope;
@@ -454,18 +472,23 @@ static void finish_norm_sums(const run *r, const pada_instr *instr)
     }
 }
 
-/* Adds the chunks' gradients of elements [first, end) of a tensor in the order of the chunks. */
+static void add_vector(float *restrict to, const float *restrict from, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] += from[i];
+}
+
+/* Adds the chunks' gradients of elements [first, end) of a tensor to `grad_to`, as tree_sum does. */
 static void add_partials(const run *r, int64_t partial, float *grad_to, int64_t first, int64_t end,
                          int n_chunks)
 {
-    const float *from = r->d->partials.data + partial;
+    const int64_t chunk = r->d->chunk_floats;
+    float *parts = r->d->partials.data + partial + first;
 
-    for (int64_t i = first; i < end; i++) {
-        float sum = from[i];
-        for (int c = 1; c < n_chunks; c++)
-            sum += from[c * r->d->chunk_floats + i];
-        grad_to[i] += sum;
-    }
+    for (int step = 1; step < n_chunks; step *= 2)
+        for (int i = 0; i < n_chunks; i += 2 * step)
+            add_vector(parts + i * chunk, parts + (i + step) * chunk, end - first);
+    add_vector(grad_to + first, parts, end - first);
 }
 
 /* Slice `slice` of the weight gradients of instruction i; false if it has fewer slices. */
@@ -509,8 +532,8 @@ static void finish_instr(const run *r, const pada_stage *stage, int i, int n_chu
 {
     const pada_instr *instr = &r->q->instrs[i];
 
-    if (instr->stats) finish_moments(r, instr);
-    if (instr->code == PADA_CODE_NORM_SUMS) finish_norm_sums(r, instr);
+    if (instr->stats) finish_moments(r, instr, n_chunks);
+    if (instr->code == PADA_CODE_NORM_SUMS) finish_norm_sums(r, instr, n_chunks);
     if (is_layer_grad(instr)) reduce_gradients(r, stage, i, n_chunks);
 }
 
@@ -519,10 +542,11 @@ typedef struct loop {
     const run *r;
     const pada_stage *stage; /* NULL: all stages of the run */
     int first;               /* instruction of item 0 */
-    int chunk, n_chunks;     /* images in a chunk, chunks */
-    int group;               /* images that run together */
-    int length, n_portions;  /* images in a portion, portions */
-    bool back;               /* from the last image to the first */
+    int n_chunks;
+    int group;      /* images that run together */
+    int n_portions; /* chunks, or groups */
+    bool by_chunk;
+    bool back; /* from the last image to the first */
 } loop;
 
 static void pack_item(void *context, int item, int thread)
@@ -542,11 +566,14 @@ static void pack_item(void *context, int item, int thread)
 static void portion_item(void *context, int item, int thread)
 {
     const loop *l = context;
-    const int n_images = l->r->q->n_images;
-    portion p = {.chunk = l->back ? l->n_portions - 1 - item : item};
+    const int n_images = l->r->q->n_images, k = l->back ? l->n_portions - 1 - item : item;
+    portion p;
 
-    p.first = p.chunk * l->length;
-    p.end = p.first + l->length < n_images ? p.first + l->length : n_images;
+    if (l->by_chunk)
+        p = (portion){cpu_chunk_first(n_images, l->n_chunks, k),
+                      cpu_chunk_first(n_images, l->n_chunks, k + 1), k};
+    else
+        p = (portion){k * l->group, k < l->n_portions - 1 ? (k + 1) * l->group : n_images, 0};
     run_portion(l->r, l->stage, p, l->group, l->back, thread);
 }
 
@@ -565,14 +592,13 @@ static void run_stage(const run *r, int s)
     loop l = {.r = r,
               .stage = stage,
               .first = stage->first,
-              .chunk = pada_cpu_chunk_size(n_images),
-              .group = pada_cpu_group_size(r->d, r->q, stage),
+              .n_chunks = cpu_chunk_count(n_images),
+              .group = pada_cpu_group_size(r->q, stage),
               /* What the stage before wrote last is still in cache. */
-              .back = s % 2 == 1};
+              .back = s % 2 == 1,
+              .by_chunk = has_gradients(r->q, stage)};
 
-    l.n_chunks = (n_images + l.chunk - 1) / l.chunk;
-    l.length = has_gradients(r->q, stage) ? l.chunk : l.group;
-    l.n_portions = (n_images + l.length - 1) / l.length;
+    l.n_portions = l.by_chunk ? l.n_chunks : (n_images + l.group - 1) / l.group;
     pada_pool_run(r->d->pool, l.n_portions, portion_item, &l);
     pada_pool_run(r->d->pool, stage->count, finish_item, &l);
 }

@@ -1,12 +1,16 @@
 /* cpu_simd.h - one vector of floats, as wide as the instruction set this file is compiled for.
  *
- * Every kernel source is compiled once per instruction set with PADA_CPU_ISA set to avx512, avx2 or
- * plain; PADA_ISA(x) gives its exported names a suffix. Vectors hold `VW` consecutive channels;
- * tensors are stored as
+ * Every kernel source is compiled once per instruction set with PADA_CPU_ISA set to avx512, avx2,
+ * fma or plain; PADA_ISA(x) gives its exported names a suffix. Vectors hold `VW` consecutive
+ * channels; tensors are stored as
  *
  *   [ channel block | row | column | VW channels ]     channels padded with zeros to whole blocks
  *
- * so one vector is one pixel of one channel block. */
+ * so one vector is one pixel of one channel block.
+ *
+ * All sets give the same bits (docs/design/0012-same-bits.md): lanes never meet, vfma and vfnma
+ * round once everywhere, and what is added over channels is added channel by channel, without the
+ * channels of padding. */
 #ifndef PADA_BACKEND_CPU_CPU_SIMD_H
 #define PADA_BACKEND_CPU_CPU_SIMD_H
 
@@ -64,38 +68,46 @@ INLINE vec vgate_below(vec x, vec limit, vec value)
     return _mm256_and_ps(_mm256_cmp_ps(x, limit, _CMP_LT_OQ), vgate(x, value));
 }
 #else
-/* Plain C: four floats, which compilers map to what the machine has. */
+/* Plain C with the vectors of GCC and Clang, four floats on every machine. fmaf is one instruction in
+ * the set `fma` and on other processors that have it, a function of the C library elsewhere. */
+#include <math.h>
 #define VW 4
-typedef struct vec {
-    float f[VW];
-} vec;
-#define VEC_EACH(expression)                     \
-    vec r;                                       \
-    for (int i = 0; i < VW; i++) r.f[i] = (expression); \
-    return r
-INLINE vec vzero(void) { VEC_EACH(0.0f); }
-INLINE vec vset(float x) { VEC_EACH(x); }
-INLINE vec vload(const float *p) { VEC_EACH(p[i]); }
-INLINE void vstore(float *p, vec a) { for (int i = 0; i < VW; i++) p[i] = a.f[i]; }
-INLINE vec vadd(vec a, vec b) { VEC_EACH(a.f[i] + b.f[i]); }
-INLINE vec vsub(vec a, vec b) { VEC_EACH(a.f[i] - b.f[i]); }
-INLINE vec vmul(vec a, vec b) { VEC_EACH(a.f[i] * b.f[i]); }
-INLINE vec vfma(vec a, vec b, vec c) { VEC_EACH(a.f[i] * b.f[i] + c.f[i]); }
-INLINE vec vfnma(vec a, vec b, vec c) { VEC_EACH(c.f[i] - a.f[i] * b.f[i]); }
-INLINE vec vmax(vec a, vec b) { VEC_EACH(a.f[i] > b.f[i] ? a.f[i] : b.f[i]); }
-INLINE vec vmin(vec a, vec b) { VEC_EACH(a.f[i] < b.f[i] ? a.f[i] : b.f[i]); }
-INLINE vec vgate(vec x, vec value) { VEC_EACH(x.f[i] > 0 ? value.f[i] : 0); }
+typedef float vec __attribute__((vector_size(16), may_alias));
+typedef int32_t mask __attribute__((vector_size(16)));
+INLINE vec vset(float x) { return (vec){x, x, x, x}; }
+INLINE vec vzero(void) { return vset(0); }
+INLINE vec vload(const float *p) { return *(const vec *)p; }
+INLINE void vstore(float *p, vec a) { *(vec *)p = a; }
+INLINE vec vadd(vec a, vec b) { return a + b; }
+INLINE vec vsub(vec a, vec b) { return a - b; }
+INLINE vec vmul(vec a, vec b) { return a * b; }
+INLINE vec vfma(vec a, vec b, vec c)
+{
+    return (vec){fmaf(a[0], b[0], c[0]), fmaf(a[1], b[1], c[1]), fmaf(a[2], b[2], c[2]),
+                 fmaf(a[3], b[3], c[3])};
+}
+INLINE vec vfnma(vec a, vec b, vec c) { return vfma(-a, b, c); }
+/* a where the mask is set, else b */
+INLINE vec vpick(mask m, vec a, vec b) { return (vec)((m & (mask)a) | (~m & (mask)b)); }
+INLINE vec vmax(vec a, vec b) { return vpick(a > b, a, b); }
+INLINE vec vmin(vec a, vec b) { return vpick(a < b, a, b); }
+INLINE vec vgate(vec x, vec value) { return vpick(x > vzero(), value, vzero()); }
 INLINE vec vgate_below(vec x, vec limit, vec value)
 {
-    VEC_EACH(x.f[i] > 0 && x.f[i] < limit.f[i] ? value.f[i] : 0);
+    return vpick((x > vzero()) & (x < limit), value, vzero());
 }
-#undef VEC_EACH
 #endif
 /* clang-format on */
 
 INLINE int blocks(int channels)
 {
     return (channels + VW - 1) / VW;
+}
+
+/* Channels in the last block. */
+INLINE int last_lanes(int channels)
+{
+    return channels - (blocks(channels) - 1) * VW;
 }
 
 /* Floats from one vector of per-channel numbers to the next: whole cache lines for every width. */

@@ -22,7 +22,8 @@ typedef struct tile_operands {
     const float *a, *b;
     int64_t a_row, a_step, a_block;
     int64_t b_column, b_step, b_block;
-    int n_steps, n_blocks;
+    int n_steps, n_last; /* steps of a block, and of the last one */
+    int n_blocks;
 } tile_operands;
 
 INLINE void tile_fill(tile acc, vec value, const int rows, const int columns)
@@ -58,7 +59,8 @@ INLINE void tile_product(tile acc, const tile_operands *p, const int rows, const
 {
     for (int block = 0; block < p->n_blocks; block++) {
         const float *a = p->a + block * p->a_block, *b = p->b + block * p->b_block;
-        for (int t = 0; t < p->n_steps; t++, a += p->a_step, b += p->b_step) {
+        const int n_steps = block + 1 < p->n_blocks ? p->n_steps : p->n_last;
+        for (int t = 0; t < n_steps; t++, a += p->a_step, b += p->b_step) {
             vec v[2];
 #pragma GCC unroll 2
             for (int k = 0; k < columns; k++)

@@ -23,8 +23,8 @@ void PADA_ISA(pada_cpu_unpack)(const float *from, pada_shape shape, double *to)
             to[c * pixels + i] = from[(c / VW * pixels + i) * VW + c % VW];
 }
 
-/* Products are added in double, lane by lane, so that a norm over a million numbers stays exact to
- * float. */
+/* Products are added in double, in eight sums whatever the vectors are, so that a norm over a
+ * million numbers stays exact to float. */
 double PADA_ISA(pada_cpu_dot)(const float *x, const float *y, int64_t n)
 {
     double lanes[8] = {0}, sum = 0;
@@ -40,20 +40,22 @@ double PADA_ISA(pada_cpu_dot)(const float *x, const float *y, int64_t n)
     return sum;
 }
 
-double PADA_ISA(pada_cpu_sum_squared_differences)(const float *x, const float *y, int64_t n)
+/* Every channel by itself, then the channels in their order: blocks of any width give one sum. */
+double PADA_ISA(pada_cpu_distance)(const float *x, const float *y, pada_shape shape)
 {
-    double lanes[8] = {0}, sum = 0;
-    int64_t i = 0;
+    const int64_t plane = (int64_t)shape.h * shape.w * VW;
+    double sum = 0;
 
-    for (; i + 8 <= n; i += 8)
-        for (int k = 0; k < 8; k++) {
-            const float d = x[i + k] - y[i + k];
-            lanes[k] += (double)d * d;
-        }
-    for (; i < n; i++)
-        sum += (double)(x[i] - y[i]) * (x[i] - y[i]);
-    for (int k = 0; k < 8; k++)
-        sum += lanes[k];
+    for (int b = 0; b < blocks(shape.c); b++) {
+        double channels[VW] = {0};
+        for (int64_t i = b * plane; i < (b + 1) * plane; i += VW)
+            for (int k = 0; k < VW; k++) {
+                const float d = x ? x[i + k] - y[i + k] : y[i + k];
+                channels[k] += (double)d * d;
+            }
+        for (int k = 0; k < VW && b * VW + k < shape.c; k++)
+            sum += channels[k];
+    }
     return sum;
 }
 

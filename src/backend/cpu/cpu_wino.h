@@ -120,6 +120,7 @@ INLINE void output_points_adjoint(const vec *y, vec *m, const int y_stride, cons
 
 typedef struct geometry {
     int in_blocks, out_blocks, h, w;
+    int out_last;                /* channels in the last block of the output */
     int tiles_h, tiles_w;        /* of 4x4 outputs */
     int n_images, tiles;         /* of the whole group */
     int64_t in_point, out_point; /* floats from one point to the next in V or dV, and in dM */
@@ -127,8 +128,11 @@ typedef struct geometry {
 
 INLINE geometry make_geometry(const pada_conv *conv, pada_shape in, int n_images)
 {
-    geometry g = {
-        .in_blocks = blocks(conv->c_in), .out_blocks = blocks(conv->c_out), .h = in.h, .w = in.w};
+    geometry g = {.in_blocks = blocks(conv->c_in),
+                  .out_blocks = blocks(conv->c_out),
+                  .h = in.h,
+                  .w = in.w,
+                  .out_last = last_lanes(conv->c_out)};
 
     g.tiles_h = (in.h + STEP - 1) / STEP;
     g.tiles_w = (in.w + STEP - 1) / STEP;

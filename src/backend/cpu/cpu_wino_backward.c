@@ -145,7 +145,7 @@ INLINE void weights_tile(const geometry *g, const float *v, const float *m, floa
                              .b = m + o * block,
                              .b_column = block,
                              .b_step = VW,
-                             .n_steps = g->tiles,
+                             .n_last = g->tiles,
                              .n_blocks = 1};
     tile acc;
 
@@ -183,6 +183,7 @@ INLINE void inputs_tile(const geometry *g, const float *m, const float *u, float
                              .b_step = VW,
                              .b_block = VW * VW,
                              .n_steps = VW,
+                             .n_last = g->out_last,
                              .n_blocks = g->out_blocks};
     tile acc;
 

@@ -5,8 +5,9 @@
 
 /* One convolution of a group, after its x has been transformed. */
 typedef struct strips {
-    int in_blocks, h, w, tiles; /* tiles of a row */
-    int64_t row, strip;         /* floats of a row of tiles, of a strip */
+    int in_blocks, in_last; /* channels in the last block */
+    int h, w, tiles;        /* tiles of a row */
+    int64_t row, strip;     /* floats of a row of tiles, of a strip */
 } strips;
 
 /* All of act(x) of one image, strip by strip; `ring` holds the last four rows. */
@@ -56,7 +57,8 @@ INLINE void level_product(const strips *g, const float *v, const float *u, accum
 {
     for (int b = 0; b < g->in_blocks; b++, v += LEVELS * g->row) {
         const float *second = v + (n_strips > 1 ? g->strip : 0);
-        for (int i = 0; i < VW; i++, u += points * VW) {
+        const int lanes = b + 1 < g->in_blocks ? VW : g->in_last;
+        for (int i = 0; i < lanes; i++, u += points * VW) {
             vec k[POINTS];
 #pragma GCC unroll 6
             for (int p = 0; p < points; p++)
@@ -148,9 +150,13 @@ INLINE void forward(const cpu_conv_job *job, const int points)
 {
     const int in_blocks = blocks(job->in.c), step = points - 2;
     const int64_t row = forward_row_floats(job->in.w, points);
-    const strips g = {in_blocks, job->in.h,
-                      job->in.w, (job->in.w + step - 1) / step,
-                      row,       in_blocks * LEVELS * row};
+    const strips g = {.in_blocks = in_blocks,
+                      .in_last = last_lanes(job->in.c),
+                      .h = job->in.h,
+                      .w = job->in.w,
+                      .tiles = (job->in.w + step - 1) / step,
+                      .row = row,
+                      .strip = in_blocks * LEVELS * row};
     const int64_t image = strips_floats(job->conv, job->in, points);
     const int64_t plane = (int64_t)g.h * g.w * VW;
     const int64_t weights = (int64_t)LEVELS * in_blocks * VW * points * VW;
