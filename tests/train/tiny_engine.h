@@ -7,15 +7,15 @@
 
 #include "train/tiny_data.h"
 
-static inline pada_engine *tiny_block_engine(pada_space *space, const pada_backend *backend,
-                                             int n_threads, int batch_size, int blocks)
+static inline pada_engine *tiny_wide_engine(pada_space *space, const pada_backend *backend,
+                                            int n_threads, int batch_size, int blocks, int channels)
 {
     const pada_space_ops *ops;
     pada_engine *e;
 
     CHECK_OK(pada_space_find(&ops, "nb201"));
     CHECK_OK(pada_space_init(space, ops,
-                             &(pada_space_config){.channels = 4,
+                             &(pada_space_config){.channels = channels,
                                                   .cells = 1,
                                                   .classes = TINY_CLASSES,
                                                   .image_size = TINY_SIDE,
@@ -26,6 +26,12 @@ static inline pada_engine *tiny_block_engine(pada_space *space, const pada_backe
                                                         .batch_size = batch_size,
                                                         .mode = PADA_TRAIN}));
     return e;
+}
+
+static inline pada_engine *tiny_block_engine(pada_space *space, const pada_backend *backend,
+                                             int n_threads, int batch_size, int blocks)
+{
+    return tiny_wide_engine(space, backend, n_threads, batch_size, blocks, 4);
 }
 
 static inline pada_engine *tiny_engine(pada_space *space, const pada_backend *backend,
