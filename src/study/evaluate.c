@@ -1,12 +1,17 @@
 /* evaluate.c - how well a path does on the images of a data set. */
 #include "study/evaluate.h"
 
+#include <inttypes.h>
+
+#include "base/hash.h"
 #include "base/mem.h"
 
 struct pada_evaluator {
     const pada_dataset *data; /* borrowed */
     pada_split split;
     int n_images, batch_size;
+    bool has_hash;
+    uint64_t hash;    /* of the split and how its images are normalised */
     float *images;    /* [batch_size, 3, h, w] */
     pada_pick *picks; /* [batch_size], for engines that hold the images */
     int32_t *labels;  /* [batch_size] */
@@ -79,10 +84,14 @@ int pada_evaluator_batch_size(const pada_evaluator *ev)
     return ev->batch_size;
 }
 
-void pada_evaluator_describe(const pada_evaluator *ev, pada_text *out)
+void pada_evaluator_describe(pada_evaluator *ev, pada_text *out)
 {
-    pada_text_add(out, "%s %s, %d images in batches of %d", ev->data->name,
-                  pada_split_name(ev->split), ev->n_images, ev->batch_size);
+    if (!ev->has_hash)
+        ev->hash = pada_hash(ev->data->levels, sizeof ev->data->levels,
+                             pada_dataset_hash(ev->data, ev->split));
+    ev->has_hash = true;
+    pada_text_add(out, "%s %s, %d images in batches of %d, hash %016" PRIx64, ev->data->name,
+                  pada_split_name(ev->split), ev->n_images, ev->batch_size, ev->hash);
 }
 
 /* Images first .. first + n - 1, or only their numbers if the engine holds them. */

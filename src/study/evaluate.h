@@ -33,8 +33,9 @@ void pada_evaluator_destroy(pada_evaluator *ev); /* NULL is fine */
 int pada_evaluator_n_images(const pada_evaluator *ev);
 int pada_evaluator_batch_size(const pada_evaluator *ev); /* that the engine must be able to take */
 
-/* Appends what a result belongs to: "CIFAR-10 test, 10000 images in batches of 512". */
-void pada_evaluator_describe(const pada_evaluator *ev, pada_text *out);
+/* Appends what a result belongs to: "CIFAR-10 test, 10000 images in batches of 512, hash 0123456789abcdef".
+ * The hash is of the images and labels of the split as the network sees them; it reads all of them, once. */
+void pada_evaluator_describe(pada_evaluator *ev, pada_text *out);
 
 /* Runs the path on all images. `logits`, if not NULL, gets [n_images, classes]. An engine whose
  * classes or image size are not those of the data, or with room for smaller batches only, is

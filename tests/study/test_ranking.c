@@ -268,6 +268,65 @@ static void test_torn_and_stopped_again(void **state)
     pada_text_deinit(&bytes);
 }
 
+/* The images of a data set with other labels, or normalised in another way. */
+typedef struct variant {
+    pada_dataset base;
+    const pada_dataset *data;
+    int shift;
+} variant;
+
+static const uint8_t *variant_image(const pada_dataset *base, pada_split split, int i)
+{
+    const variant *v = (const variant *)base;
+
+    return v->data->ops->image(v->data, split, i);
+}
+
+static int variant_label(const pada_dataset *base, pada_split split, int i)
+{
+    const variant *v = (const variant *)base;
+
+    return (v->data->ops->label(v->data, split, i) + v->shift) % base->n_classes;
+}
+
+static const pada_dataset_ops variant_ops = {.image = variant_image, .label = variant_label};
+
+/* A ranking that was stopped on some images does not go on with others. */
+static void check_images_differ(fixture f, const pada_dataset *images, const char *whole)
+{
+    const char *out = scratch_path("ranking.csv");
+    pada_evaluator *own = f.workers[0].evaluator;
+    watch w = {.stop_after = 3};
+
+    assert_ok(pada_evaluator_create(
+        &f.workers[0].evaluator,
+        &(pada_evaluator_desc){
+            .data = images, .split = PADA_SPLIT_TEST, .limit = N_IMAGES, .batch_size = BATCH}));
+    assert_int_equal(rank(&f, out, &w), PADA_ESTOPPED);
+    pada_evaluator_destroy(f.workers[0].evaluator);
+    f.workers[0].evaluator = own;
+    w.stop_after = -1;
+    assert_ok(rank(&f, out, &w));
+    assert_int_equal(w.n_evaluated, N_FORMS);
+    assert_same_file(out, whole);
+}
+
+static void test_other_images_start_anew(void **state)
+{
+    static const double mean[] = {0.5, 0.5, 0.5}, deviation[] = {0.25, 0.25, 0.25};
+    const fixture *f = *state;
+    const char *whole = scratch_path("whole.csv");
+    variant v = {.base = *f->data, .data = f->data, .shift = 1};
+    watch w = {.stop_after = -1};
+
+    assert_ok(rank(f, whole, &w));
+    v.base.ops = &variant_ops;
+    check_images_differ(*f, &v.base, whole);
+    v.shift = 0;
+    pada_dataset_normalise(&v.base, mean, deviation);
+    check_images_differ(*f, &v.base, whole);
+}
+
 /* Results of other weights or images are not taken over. */
 static void test_other_work_starts_anew(void **state)
 {
@@ -572,6 +631,7 @@ int main(void)
         unit(test_torn_and_stopped_again),
         unit(test_impossible_results),
         unit(test_other_work_starts_anew),
+        unit(test_other_images_start_anew),
         unit(test_other_backend),
         unit(test_kept_scores),
         unit(test_asked),
