@@ -99,10 +99,12 @@ PADA_API pada_status pada_path_format(const pada_space *space, const pada_path *
 
 typedef struct pada_images pada_images;
 
-typedef enum pada_split { PADA_SPLIT_TRAIN, PADA_SPLIT_TEST } pada_split;
+/* Images to train on, to report results on, and to choose networks on. Of the data sets only image
+ * folders have the third. */
+typedef enum pada_split { PADA_SPLIT_TRAIN, PADA_SPLIT_TEST, PADA_SPLIT_VAL } pada_split;
 
 /* Opens a split of a data set: "builtin", or a folder as `pada data info` takes it. image_size
- * scales folders of images; 0: the data set's own. */
+ * scales folders of images; 0: the data set's own. A split that it does not have is PADA_EINVAL. */
 PADA_API pada_status pada_images_open(pada_images **out, const char *where, pada_split split,
                                       int image_size);
 PADA_API void pada_images_close(pada_images *images);

@@ -113,8 +113,8 @@ pada_status pada_images_open(pada_images **out, const char *where, pada_split sp
     if (!out) return fail_null(__func__);
     *out = NULL;
     if (!where) return fail_null(__func__);
-    if (split != PADA_SPLIT_TRAIN && split != PADA_SPLIT_TEST)
-        return PADA_FAIL(PADA_EINVAL, "split %d is neither train nor test", (int)split);
+    if ((int)split < 0 || (int)split >= PADA_N_SPLITS)
+        return PADA_FAIL(PADA_EINVAL, "split %d is neither train, test nor val", (int)split);
     PADA_TRY(pada_calloc(&memory, 1, sizeof *images));
     images = memory;
     images->split = split;

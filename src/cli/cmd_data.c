@@ -65,6 +65,14 @@ static json_t *json_numbers(const double numbers[CHANNELS])
     return json_pack("[f, f, f]", numbers[0], numbers[1], numbers[2]);
 }
 
+/* Images of a class in a split; none where the split is not there. */
+static int class_count(const data *d, pada_split split, int i)
+{
+    const int *counts = d->facts.splits[split].class_counts;
+
+    return counts ? counts[i] : 0;
+}
+
 /* Appends the item to the array, which it takes over. */
 static void append(pada_text *out, json_t *array, json_t *item)
 {
@@ -81,9 +89,10 @@ static json_t *json_classes(const data *d, pada_text *out)
         json_t *name = text ? json_string(text) : NULL;
         if (!name) name = json_null(); /* also for a folder whose name is not UTF-8 */
         append(out, classes,
-               json_pack("{s:o, s:i, s:i}", "name", name, "train",
-                         d->facts.splits[0].class_counts[i], "test",
-                         d->facts.splits[1].class_counts[i]));
+               json_pack("{s:o, s:i, s:i, s:i}", "name", name, "train",
+                         class_count(d, PADA_SPLIT_TRAIN, i), "test",
+                         class_count(d, PADA_SPLIT_TEST, i), "val",
+                         class_count(d, PADA_SPLIT_VAL, i)));
     }
     return classes;
 }
@@ -97,6 +106,7 @@ static void info_json(const data *d, pada_text *out)
     pada_json_set(out, object, "kind", json_string(set->ops->name));
     pada_json_set(out, object, "train", json_integer(set->n_images[PADA_SPLIT_TRAIN]));
     pada_json_set(out, object, "test", json_integer(set->n_images[PADA_SPLIT_TEST]));
+    pada_json_set(out, object, "val", json_integer(set->n_images[PADA_SPLIT_VAL]));
     pada_json_set(out, object, "image_size", json_integer(set->shape.h));
     pada_json_set(out, object, "mean", json_numbers(set->mean));
     pada_json_set(out, object, "deviation", json_numbers(set->deviation));
@@ -106,19 +116,30 @@ static void info_json(const data *d, pada_text *out)
 
 static void info_text(const data *d, pada_text *out)
 {
+    static const pada_split columns[PADA_N_SPLITS] = {PADA_SPLIT_TRAIN, PADA_SPLIT_VAL,
+                                                      PADA_SPLIT_TEST};
     const pada_dataset *set = d->set;
 
-    pada_text_add(out, "%s\n  images     %d train, %d test, %dx%d pixels\n", set->name,
-                  set->n_images[PADA_SPLIT_TRAIN], set->n_images[PADA_SPLIT_TEST], set->shape.h,
-                  set->shape.w);
+    pada_text_add(out, "%s\n  images     ", set->name);
+    for (int k = 0; k < PADA_N_SPLITS; k++)
+        if (set->n_images[columns[k]] > 0)
+            pada_text_add(out, "%d %s, ", set->n_images[columns[k]], pada_split_name(columns[k]));
+    pada_text_add(out, "%dx%d pixels\n", set->shape.h, set->shape.w);
+    if (set->set_aside[0]) pada_text_add(out, "             %s\n", set->set_aside);
     pada_text_add(out, "  mean       %.6f %.6f %.6f\n", set->mean[0], set->mean[1], set->mean[2]);
     pada_text_add(out, "  deviation  %.6f %.6f %.6f\n", set->deviation[0], set->deviation[1],
                   set->deviation[2]);
-    pada_text_add(out, "  class      train     test\n");
+    pada_text_add(out, "  class  ");
+    for (int k = 0; k < PADA_N_SPLITS; k++)
+        if (set->n_images[columns[k]] > 0) pada_text_add(out, " %8s", pada_split_name(columns[k]));
+    pada_text_add(out, "\n");
     for (int i = 0; i < set->n_classes; i++) {
         const char *name = class_name(d, i);
-        pada_text_add(out, "  %5d %10d %8d%s%s\n", i, d->facts.splits[0].class_counts[i],
-                      d->facts.splits[1].class_counts[i], name ? "  " : "", name ? name : "");
+        pada_text_add(out, "  %5d  ", i);
+        for (int k = 0; k < PADA_N_SPLITS; k++)
+            if (set->n_images[columns[k]] > 0)
+                pada_text_add(out, " %8d", class_count(d, columns[k], i));
+        pada_text_add(out, "%s%s\n", name ? "  " : "", name ? name : "");
     }
 }
 
@@ -240,7 +261,9 @@ static void name_images(findings *f, const data *d)
                       : "duplicate",
              file_of(d, t->split, t->image), "the same image as %s%s%s",
              file_of(d, t->other_split, t->other), conflict ? ", of another class" : "",
-             leak ? ", which is for training" : "");
+             !leak                                ? ""
+             : t->other_split == PADA_SPLIT_TRAIN ? ", which is for training"
+                                                  : ", which is for tests");
     }
     for (int split = 0; split < PADA_N_SPLITS; split++)
         for (int i = 0; i < d->set->n_images[split]; i++)
@@ -318,19 +341,21 @@ static void name_files(findings *f, const data *d)
 
 static pada_status verify_all(findings *f, const data *d)
 {
-    const int n_test = d->set->n_images[PADA_SPLIT_TEST];
+    const int n_others = d->set->n_images[PADA_SPLIT_TEST] + d->set->n_images[PADA_SPLIT_VAL];
 
     PADA_TRY(verify_files(f, d));
     name_files(f, d);
     if (d->set->ops->file) name_images(f, d);
     verify_few(f, d);
     for (int split = 0; split < PADA_N_SPLITS; split++) {
+        if (d->set->n_images[split] == 0) continue;
         verify_classes(f, d, (pada_split)split);
         verify_images(f, d, (pada_split)split);
     }
-    if (is_told(d, d->facts.n_shared, n_test))
-        find(f, by_share(d->facts.n_shared, n_test), "leak", NULL,
-             "%d of %d test images are train images", d->facts.n_shared, n_test);
+    if (is_told(d, d->facts.n_shared, n_others))
+        find(f, by_share(d->facts.n_shared, n_others), "leak", NULL,
+             "%d of %d %s images are train images", d->facts.n_shared, n_others,
+             d->set->n_images[PADA_SPLIT_VAL] > 0 ? "val and test" : "test");
     verify_normalisation(f, d);
     return PADA_OK;
 }
@@ -339,7 +364,9 @@ static pada_status verify_all(findings *f, const data *d)
 static void add_summary(findings *f, const data *d)
 {
     const pada_dataset *set = d->set;
-    const int n_images = set ? set->n_images[PADA_SPLIT_TRAIN] + set->n_images[PADA_SPLIT_TEST] : 0;
+    const int n_images = set ? set->n_images[PADA_SPLIT_TRAIN] + set->n_images[PADA_SPLIT_VAL] +
+                                   set->n_images[PADA_SPLIT_TEST]
+                             : 0;
     const int n_problems = f->counts[PROBLEM], n_warnings = f->counts[WARNING];
 
     if (f->json) {

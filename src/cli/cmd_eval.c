@@ -49,7 +49,8 @@ static const pada_opt options_table[] = {
     {.name = "json",
      .type = PADA_OPT_BOOL,
      .offset = offsetof(eval, json),
-     .help = "one JSON object per line: arch, images, top1, top5 (%), loss, seconds, weights_hash"},
+     .help =
+         "one JSON object per line: arch, split, images, top1, top5 (%), loss, seconds, weights_hash"},
     {.name = NULL},
 };
 
@@ -134,6 +135,7 @@ static pada_status describe(const eval *v, const pada_path *path, const pada_eva
         snprintf(hash, sizeof hash, "%016" PRIx64,
                  pada_engine_weights_hash(v->net.workers[0].engine));
         pada_json_set(out, object, "arch", json_string(name.data));
+        pada_json_set(out, object, "split", json_string(pada_split_name(v->net.split)));
         pada_json_set(out, object, "images", json_integer(result->n_images));
         pada_json_set(out, object, "top1", json_real(top1));
         pada_json_set(out, object, "top5", json_real(top5));
@@ -143,8 +145,9 @@ static pada_status describe(const eval *v, const pada_path *path, const pada_eva
         pada_json_line(out, object);
     } else if (st == PADA_OK) {
         pada_text_add(out,
-                      "%s\n  images %d  top-1 %.2f %%  top-5 %.2f %%  loss %.4f  seconds %.2f\n",
-                      name.data, result->n_images, top1, top5, result->loss, seconds);
+                      "%s\n  images %d %s  top-1 %.2f %%  top-5 %.2f %%  loss %.4f  seconds %.2f\n",
+                      name.data, result->n_images, pada_split_name(v->net.split), top1, top5,
+                      result->loss, seconds);
     }
     pada_text_deinit(&name);
     return st == PADA_OK ? out->status : st;

@@ -426,7 +426,10 @@ static pada_status make_scores(rank *r, const pada_options *options)
 {
     r->stop_signal = pada_stop_signal();
     if (r->run && pada_path_is_dir(r->run)) PADA_TRY(pada_run_lock_take(&r->lock, r->run));
+    r->run_args.to_choose = true;
     PADA_TRY(pada_supernet_open(&r->net, &r->run_args, options, r->run));
+    if (r->net.split == PADA_SPLIT_VAL && r->net.data->set_aside[0])
+        pada_meter_say(&r->meter, r->net.data->set_aside);
     r->space = r->net.space;
     PADA_TRY(open_truth(r, r->net.data->name));
     PADA_TRY(choose_networks(r));

@@ -215,13 +215,16 @@ static void show_message(void *context, const char *text)
 
 static pada_status open_all(train *t)
 {
-    const pada_dataset_desc data = {
-        .where = t->data_name,
-        .splits = t->recipe.validate > 0 ? PADA_SPLITS_ALL : PADA_SPLIT_BIT(PADA_SPLIT_TRAIN),
-        .image_size = (int)t->space_args.image_size};
+    pada_dataset_desc data = {.where = t->data_name,
+                              .splits = PADA_SPLIT_BIT(PADA_SPLIT_TRAIN),
+                              .image_size = (int)t->space_args.image_size};
+    unsigned splits;
 
     t->data_args.is_quiet = t->train_args.quiet || t->json;
+    PADA_TRY(pada_dataset_splits(t->data_name, &splits));
+    if (t->recipe.validate > 0) data.splits |= PADA_SPLIT_BIT(pada_split_to_choose(splits));
     PADA_TRY(pada_data_open(&t->data, &t->data_args, &data));
+    if (t->data->set_aside[0]) pada_meter_say(&t->meter, t->data->set_aside);
     PADA_TRY(pada_space_for_data(&t->space, &t->space_args, t->data));
     return pada_training_engine(&t->engine, &t->engine_args, &t->space, t->data,
                                 (int)t->recipe.batch_size, (int)t->recipe.batch_size);

@@ -158,16 +158,20 @@ static pada_status make_engine(truth *t)
 
 static pada_status open_all(truth *t)
 {
+    pada_dataset_desc data = {.where = t->data_name, .image_size = (int)t->space_args.image_size};
+    unsigned splits;
+
     t->data_args.is_quiet = t->train_args.quiet || t->json;
-    PADA_TRY(pada_data_open(
-        &t->data, &t->data_args,
-        &(pada_dataset_desc){.where = t->data_name, .image_size = (int)t->space_args.image_size}));
+    PADA_TRY(pada_dataset_splits(t->data_name, &splits));
+    const pada_split test = pada_split_to_report(splits);
+    data.splits = PADA_SPLIT_BIT(PADA_SPLIT_TRAIN) | PADA_SPLIT_BIT(test);
+    PADA_TRY(pada_data_open(&t->data, &t->data_args, &data));
+    if (t->data->set_aside[0]) pada_meter_say(&t->meter, t->data->set_aside);
     PADA_TRY(pada_space_for_data(&t->space, &t->space_args, t->data));
     PADA_TRY(choose_networks(t));
-    PADA_TRY(pada_evaluator_create(&t->evaluator,
-                                   &(pada_evaluator_desc){.data = t->data,
-                                                          .split = PADA_SPLIT_TEST,
-                                                          .batch_size = (int)t->eval_batch}));
+    PADA_TRY(pada_evaluator_create(
+        &t->evaluator,
+        &(pada_evaluator_desc){.data = t->data, .split = test, .batch_size = (int)t->eval_batch}));
     pada_truth_column_of(t->data->name, t->column);
     return make_engine(t);
 }

@@ -19,9 +19,10 @@ static const pada_opt options_table[] = {
     {.name = "split",
      .type = PADA_OPT_CHOICE,
      .offset = offsetof(pada_run_args, split),
-     .default_value = "test",
-     .choices = "train|test", /* in the order of pada_split */
-     .help = "which images of it"},
+     .default_value = "auto",
+     .choices = "auto|train|test|val", /* auto, then in the order of pada_split */
+     .help = "which images of it; auto: val to choose networks on, test to report on, else the "
+             "other one"},
     {.name = "limit",
      .type = PADA_OPT_INT,
      .offset = offsetof(pada_run_args, limit),
@@ -87,18 +88,31 @@ static pada_status make_evaluator(pada_supernet *net, pada_evaluator **out)
     const pada_run_args *args = &net->args;
 
     return pada_evaluator_create(out, &(pada_evaluator_desc){.data = net->data,
-                                                             .split = (pada_split)args->split,
+                                                             .split = net->split,
                                                              .limit = (int)args->limit,
                                                              .batch_size = (int)args->batch_size});
+}
+
+static pada_status find_split(pada_supernet *net)
+{
+    const pada_run_args *args = &net->args;
+    unsigned splits;
+
+    PADA_TRY(pada_dataset_splits(args->data, &splits));
+    net->split = args->split > 0   ? (pada_split)(args->split - 1)
+                 : args->to_choose ? pada_split_to_choose(splits)
+                                   : pada_split_to_report(splits);
+    return PADA_OK;
 }
 
 static pada_status open_images(pada_supernet *net)
 {
     pada_run_args *args = &net->args;
 
+    PADA_TRY(find_split(net));
     PADA_TRY(pada_data_open(&net->data, &args->images,
                             &(pada_dataset_desc){.where = args->data,
-                                                 .splits = PADA_SPLIT_BIT(args->split),
+                                                 .splits = PADA_SPLIT_BIT(net->split),
                                                  .image_size = (int)args->space.image_size}));
     PADA_TRY(pada_space_for_data(&net->space, &args->space, net->data));
     return make_evaluator(net, &net->workers[0].evaluator);

@@ -23,7 +23,8 @@ typedef struct pada_run_args {
     pada_data_args images;
     pada_engine_args engine;
     const char *weights, *data;
-    int split;
+    int split;      /* 0: by to_choose, else 1 + pada_split */
+    bool to_choose; /* by the caller: networks are chosen, so that val comes before test */
     int64_t limit, batch_size;
 } pada_run_args;
 
@@ -47,6 +48,7 @@ typedef struct pada_supernet {
     pada_space space;
     pada_family *family; /* of a run with several supernets; else NULL */
     pada_dataset *data;
+    pada_split split; /* the one of it that is open */
     /* The first has its evaluator, and no engine, until all are loaded. */
     pada_ranking_worker workers[PADA_MAX_IN_FLIGHT];
     int n_workers;

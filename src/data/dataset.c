@@ -106,18 +106,58 @@ static pada_status open_with(pada_dataset **out, const pada_dataset_ops *ops,
     return st;
 }
 
+static pada_status find(const pada_dataset_ops **out, const char *where)
+{
+    for (int i = 0; i < N_DATASETS; i++)
+        if (registry[i]->recognises(where)) {
+            *out = registry[i];
+            return PADA_OK;
+        }
+    return fail_unknown(where);
+}
+
+static unsigned splits_of(const pada_dataset_ops *ops, const char *where)
+{
+    return ops->splits ? ops->splits(where)
+                       : PADA_SPLIT_BIT(PADA_SPLIT_TRAIN) | PADA_SPLIT_BIT(PADA_SPLIT_TEST);
+}
+
+pada_status pada_dataset_splits(const char *where, unsigned *splits)
+{
+    const pada_dataset_ops *ops;
+
+    PADA_TRY(find(&ops, where));
+    *splits = splits_of(ops, where);
+    return PADA_OK;
+}
+
+pada_split pada_split_to_choose(unsigned splits)
+{
+    return splits & PADA_SPLIT_BIT(PADA_SPLIT_VAL) ? PADA_SPLIT_VAL : PADA_SPLIT_TEST;
+}
+
+pada_split pada_split_to_report(unsigned splits)
+{
+    return splits & PADA_SPLIT_BIT(PADA_SPLIT_TEST) ? PADA_SPLIT_TEST : PADA_SPLIT_VAL;
+}
+
 pada_status pada_dataset_open(pada_dataset **out, const pada_dataset_desc *desc)
 {
     pada_dataset_desc resolved = *desc;
+    const pada_dataset_ops *ops;
 
-    PADA_ASSERT(desc->where && desc->splits <= PADA_SPLITS_ALL);
+    PADA_ASSERT(desc->where && desc->splits < PADA_SPLIT_BIT(PADA_N_SPLITS));
     *out = NULL;
     if (desc->image_size < 0)
         return PADA_FAIL(PADA_EINVAL, "image size %d is not positive", desc->image_size);
-    if (resolved.splits == 0) resolved.splits = PADA_SPLITS_ALL;
-    for (int i = 0; i < N_DATASETS; i++)
-        if (registry[i]->recognises(desc->where)) return open_with(out, registry[i], &resolved);
-    return fail_unknown(desc->where);
+    PADA_TRY(find(&ops, desc->where));
+    const unsigned there = splits_of(ops, desc->where);
+    if (resolved.splits == 0) resolved.splits = there;
+    for (int split = 0; split < PADA_N_SPLITS; split++)
+        if (resolved.splits & ~there & PADA_SPLIT_BIT(split))
+            return PADA_FAIL(PADA_EINVAL, "%s: the data set has no %s images", desc->where,
+                             pada_split_name((pada_split)split));
+    return open_with(out, ops, &resolved);
 }
 
 void pada_dataset_close(pada_dataset *ds)
@@ -178,5 +218,7 @@ uint64_t pada_dataset_hash(const pada_dataset *ds, pada_split split)
 
 const char *pada_split_name(pada_split split)
 {
-    return split == PADA_SPLIT_TRAIN ? "train" : "test";
+    static const char *const names[PADA_N_SPLITS] = {"train", "test", "val"};
+
+    return names[split];
 }

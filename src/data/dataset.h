@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 #define PADA_IMAGE_CHANNELS 3
-#define PADA_N_SPLITS       2 /* of pada_split */
+#define PADA_N_SPLITS       3 /* of pada_split */
 
 typedef struct pada_dataset pada_dataset;
 
@@ -35,7 +35,7 @@ typedef struct pada_open_listener {
 /* What to open. Zero means the default, but for `where`. All borrowed for the call. */
 typedef struct pada_dataset_desc {
     const char *where; /* a name (`builtin`) or a folder */
-    unsigned splits;   /* PADA_SPLIT_BITs; 0: all. Only these are opened and checked */
+    unsigned splits;   /* PADA_SPLIT_BITs; 0: all there are. Only these are opened and checked */
     int image_size;    /* rows and columns of an image; 0: the data set's own */
     /* Of image folders: */
     pada_resize resize; /* how pictures become squares */
@@ -45,7 +45,6 @@ typedef struct pada_dataset_desc {
     pada_open_listener listener;
 } pada_dataset_desc;
 #define PADA_SPLIT_BIT(split) (1u << (split))
-#define PADA_SPLITS_ALL       ((1u << PADA_N_SPLITS) - 1)
 
 typedef struct pada_dataset_ops {
     const char *name;    /* as in datasets.def */
@@ -53,7 +52,9 @@ typedef struct pada_dataset_ops {
     const char *wanted;  /* what a user gives to get it, for messages: "a folder with ..." */
     /* Whether `where`, as the user gave it, is for this data set. */
     bool (*recognises)(const char *where);
-    /* Opens what is described; `splits` is not 0. Fills in the struct but for `ops`, `where`, `pad` and
+    /* The PADA_SPLIT_BITs that it has; NULL: train and test. */
+    unsigned (*splits)(const char *where);
+    /* Opens what is described; `splits` are some that it has. Fills in the struct but for `ops`, `where`, `pad` and
      * `levels`. A data set with images of one size leaves image_size alone. On failure *out is
      * NULL. */
     pada_status (*open)(pada_dataset **out, const pada_dataset_desc *desc);
@@ -77,6 +78,8 @@ struct pada_dataset {
     int n_classes;
     pada_shape shape;            /* of an image, a square */
     int n_images[PADA_N_SPLITS]; /* 0 for a split that was not opened */
+    /* What was set aside because there are no folders for it, in a line for people; or "" */
+    char set_aside[200];
     /* Of the channels, after division by 255. */
     double mean[PADA_IMAGE_CHANNELS], deviation[PADA_IMAGE_CHANNELS];
     /* (byte / 255 - mean) / deviation for every byte; levels[c][0] is black. */
@@ -86,9 +89,19 @@ struct pada_dataset {
     bool flip_first; /* flips, then crops; else the other way round */
 };
 
+/* The splits that the data set of this name or folder has, as PADA_SPLIT_BITs. Fails as an open
+ * does if nobody knows it. */
+pada_status pada_dataset_splits(const char *where, unsigned *splits);
+
+/* Of the splits of a data set: the one on which networks are compared and chosen, val if there is
+ * one, else test, as the papers do it on CIFAR; and the one on which results are reported, test if
+ * there is one, else val. */
+pada_split pada_split_to_choose(unsigned splits);
+pada_split pada_split_to_report(unsigned splits);
+
 /* Opens a data set. A missing folder or file is PADA_ENOENT; a folder that is no known data set, a
- * file of the wrong size and a label out of range are PADA_EDATA; an image size that the data set
- * does not have is PADA_EINVAL. */
+ * file of the wrong size and a label out of range are PADA_EDATA; an image size or a split that the
+ * data set does not have is PADA_EINVAL. */
 pada_status pada_dataset_open(pada_dataset **out, const pada_dataset_desc *desc);
 void pada_dataset_close(pada_dataset *ds); /* NULL is fine */
 
@@ -111,7 +124,7 @@ void pada_dataset_measure(const pada_dataset *ds, pada_split split, double *mean
  * of no images. */
 uint64_t pada_dataset_hash(const pada_dataset *ds, pada_split split);
 
-const char *pada_split_name(pada_split split); /* "train", "test" */
+const char *pada_split_name(pada_split split); /* "train", "test", "val" */
 
 int pada_dataset_count(void);
 const pada_dataset_ops *pada_dataset_get(int i);

@@ -1,12 +1,11 @@
 /* ds_folder.c - any folder of class folders with PNG, JPEG or WebP images.
  *
- *   DIR/train/CLASS/IMAGE  and  DIR/test/CLASS/IMAGE (or val, or valid, if there is no test)
- *   DIR/CLASS/IMAGE            of each class, a fifth of the images is for the test
- *
  * Classes are in the order of their names, byte by byte. Images are in one fixed order in which
- * classes take turns (picture_list.h). Class folders are read on all levels (folder_files.h). All images are decoded at the open, scaled (image_scale.h) and kept as
- * bytes. Mean and deviation are those of the train images, which are therefore read even if only the
- * test images were asked for. */
+ * classes take turns (picture_list.h). Splits that have no folder (folder_splits.h) are a fifth of
+ * each class of the train images, which are then not trained on: first test, then val of what is
+ * left. Class folders are read on all levels (folder_files.h). All images are decoded at the open,
+ * scaled (image_scale.h) and kept as bytes. Mean and deviation are those of the train images, which
+ * are therefore read even if only other images were asked for. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,13 +14,14 @@
 #include "data/dataset.h"
 #include "data/ds_path.h"
 #include "data/folder_files.h"
+#include "data/folder_splits.h"
 #include "data/image_file.h"
 #include "data/image_scale.h"
 #include "data/picture_list.h"
 
 #define DEFAULT_SIZE 32
 #define MAX_SIZE     1024
-#define TEST_SHARE   0.2 /* of each class, without a test folder */
+#define SHARE        0.2 /* of each class, for a split that has no folder */
 
 typedef struct folder {
     pada_dataset base;
@@ -33,46 +33,11 @@ typedef struct folder {
 
 /* What is only needed during the open. */
 typedef struct scan {
-    char roots[PADA_N_SPLITS][PADA__PATH_BYTES]; /* the folders with the class folders */
-    bool flat;                                   /* both are the same */
-    pada_findings *findings;                     /* of the description; NULL: fail instead */
+    pada_folder_splits in;
+    pada_findings *findings; /* of the description; NULL: fail instead */
 } scan;
 
 /* ---- which files there are ---- */
-
-/* Whether the folder has train/CLASS/IMAGE. */
-static bool has_train_folder(const char *where)
-{
-    char path[PADA__PATH_BYTES];
-
-    return pada__path_join(path, where, "train") && pada_has_classes(path);
-}
-
-static bool recognises(const char *where)
-{
-    return has_train_folder(where) || pada_has_classes(where);
-}
-
-static pada_status find_roots(scan *s, const pada_dataset_desc *desc)
-{
-    static const char *const tests[] = {"test", "val", "valid"};
-
-    s->flat = !has_train_folder(desc->where);
-    if (s->flat) {
-        for (int split = 0; split < PADA_N_SPLITS; split++)
-            if (snprintf(s->roots[split], PADA__PATH_BYTES, "%s", desc->where) >= PADA__PATH_BYTES)
-                return PADA_FAIL(PADA_ENOENT, "%s: name too long", desc->where);
-        return PADA_OK;
-    }
-    (void)pada__path_join(s->roots[PADA_SPLIT_TRAIN], desc->where, "train"); /* it is there */
-    if (!(desc->splits & PADA_SPLIT_BIT(PADA_SPLIT_TEST))) return PADA_OK;
-    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
-        if (pada__path_join(s->roots[PADA_SPLIT_TEST], desc->where, tests[i]) &&
-            pada_path_is_dir(s->roots[PADA_SPLIT_TEST]))
-            return PADA_OK;
-    return PADA_FAIL(PADA_ENOENT, "%s: a folder train, but neither test, val nor valid",
-                     desc->where);
-}
 
 /* Fails, or notes why a class is left out. */
 static pada_status refuse_class(scan *s, const char *path, const char *reason)
@@ -87,8 +52,8 @@ static pada_status scan_class(folder *f, scan *s, pada_split split, int label)
     char path[PADA__PATH_BYTES];
     pada_names files = {0};
 
-    if (!pada__path_join(path, s->roots[split], f->classes.items[label]))
-        return PADA_FAIL(PADA_ENOENT, "%s/%s: name too long", s->roots[split],
+    if (!pada__path_join(path, s->in.roots[split], f->classes.items[label]))
+        return PADA_FAIL(PADA_ENOENT, "%s/%s: name too long", s->in.roots[split],
                          f->classes.items[label]);
     pada_status st = pada_list_pictures(&files, path, s->findings);
     if (st == PADA_OK && files.n == 0) st = refuse_class(s, path, "no " PADA_IMAGE_READ " images");
@@ -99,31 +64,32 @@ static pada_status scan_class(folder *f, scan *s, pada_split split, int label)
 }
 
 /* Both lists are sorted: goes through the classes that one of them lacks. */
-static pada_status compare_classes(scan *s, const pada_names *train, const pada_names *test)
+static pada_status compare_classes(scan *s, pada_split split, const pada_names *train,
+                                   const pada_names *others)
 {
     char reason[2 * PADA__PATH_BYTES];
 
-    for (int i = 0, k = 0; i < train->n || k < test->n;) {
+    for (int i = 0, k = 0; i < train->n || k < others->n;) {
         const char *a = i < train->n ? train->items[i] : NULL;
-        const char *b = k < test->n ? test->items[k] : NULL;
+        const char *b = k < others->n ? others->items[k] : NULL;
         const int order = !a ? 1 : !b ? -1 : strcmp(a, b);
         i += order <= 0;
         k += order >= 0;
         if (order == 0) continue;
         snprintf(reason, sizeof reason, "no class '%s', which is in %s", order < 0 ? a : b,
-                 s->roots[order < 0 ? PADA_SPLIT_TRAIN : PADA_SPLIT_TEST]);
-        PADA_TRY(refuse_class(s, s->roots[order < 0 ? PADA_SPLIT_TEST : PADA_SPLIT_TRAIN], reason));
+                 s->in.roots[order < 0 ? PADA_SPLIT_TRAIN : split]);
+        PADA_TRY(refuse_class(s, s->in.roots[order < 0 ? split : PADA_SPLIT_TRAIN], reason));
     }
     return PADA_OK;
 }
 
-static pada_status check_test_classes(const folder *f, scan *s)
+static pada_status check_classes(const folder *f, scan *s, pada_split split)
 {
-    pada_names test = {0};
-    pada_status st = pada_list_classes(&test, s->roots[PADA_SPLIT_TEST]);
+    pada_names others = {0};
+    pada_status st = pada_list_classes(&others, s->in.roots[split]);
 
-    if (st == PADA_OK) st = compare_classes(s, &f->classes, &test);
-    pada_names_deinit(&test);
+    if (st == PADA_OK) st = compare_classes(s, split, &f->classes, &others);
+    pada_names_deinit(&others);
     return st;
 }
 
@@ -131,7 +97,7 @@ static bool has_class(const scan *s, pada_split split, const char *name)
 {
     char path[PADA__PATH_BYTES];
 
-    return pada__path_join(path, s->roots[split], name) && pada_path_is_dir(path);
+    return pada__path_join(path, s->in.roots[split], name) && pada_path_is_dir(path);
 }
 
 static pada_status scan_split(folder *f, scan *s, pada_split split)
@@ -145,32 +111,59 @@ static pada_status scan_split(folder *f, scan *s, pada_split split)
 
 static pada_status scan_all(folder *f, scan *s, const pada_dataset_desc *desc)
 {
-    const bool test = desc->splits & PADA_SPLIT_BIT(PADA_SPLIT_TEST);
-
-    PADA_TRY(find_roots(s, desc));
-    PADA_TRY(pada_list_classes(&f->classes, s->roots[PADA_SPLIT_TRAIN]));
+    PADA_TRY(pada_folder_find_splits(&s->in, desc->where));
+    PADA_TRY(pada_list_classes(&f->classes, s->in.roots[PADA_SPLIT_TRAIN]));
     if (f->classes.n < 2)
         return PADA_FAIL(PADA_EDATA, "%s: %d class folders; at least 2 are needed", desc->where,
                          f->classes.n);
     f->base.n_classes = f->classes.n;
     PADA_TRY(scan_split(f, s, PADA_SPLIT_TRAIN));
-    if (test && !s->flat) {
-        PADA_TRY(check_test_classes(f, s));
-        PADA_TRY(scan_split(f, s, PADA_SPLIT_TEST));
+    for (int split = PADA_SPLIT_TRAIN + 1; split < PADA_N_SPLITS; split++) {
+        if (!(desc->splits & PADA_SPLIT_BIT(split)) || !s->in.roots[split][0]) continue;
+        PADA_TRY(check_classes(f, s, (pada_split)split));
+        PADA_TRY(scan_split(f, s, (pada_split)split));
     }
     return PADA_OK;
+}
+
+/* ---- order and splits ---- */
+
+/* Says what a user did not divide. */
+static void say_set_aside(folder *f, const scan *s)
+{
+    const int n_test = f->pictures[PADA_SPLIT_TEST].n, n_val = f->pictures[PADA_SPLIT_VAL].n;
+    char *said = f->base.set_aside;
+    const size_t bytes = sizeof f->base.set_aside;
+
+    if (s->in.flat)
+        snprintf(said, bytes,
+                 "no folders train, val and test: %d images, a fifth of each class, are for "
+                 "tests, and %d, a fifth of the rest, to choose networks on",
+                 n_test, n_val);
+    else if (!s->in.roots[PADA_SPLIT_VAL][0])
+        snprintf(said, bytes,
+                 "no folder val: %d train images, a fifth of each class, are set aside to choose "
+                 "networks on%s",
+                 n_val, s->in.roots[PADA_SPLIT_TEST][0] ? "" : "; no folder test either");
 }
 
 /* Which image is where in which split. */
 static pada_status arrange_all(folder *f, const scan *s, const pada_dataset_desc *desc)
 {
-    pada_pictures *train = &f->pictures[PADA_SPLIT_TRAIN], *test = &f->pictures[PADA_SPLIT_TEST];
+    pada_pictures *train = &f->pictures[PADA_SPLIT_TRAIN];
 
-    PADA_TRY(pada_pictures_arrange(train, f->classes.n));
-    if (!s->flat) return pada_pictures_arrange(test, f->classes.n);
-    PADA_TRY(pada_pictures_hold_out(train, test, f->classes.n, TEST_SHARE));
-    if (desc->splits & PADA_SPLIT_BIT(PADA_SPLIT_TEST) && test->n == 0)
-        return PADA_FAIL(PADA_EDATA, "%s: no test images: no class has 2 images", desc->where);
+    for (int split = 0; split < PADA_N_SPLITS; split++)
+        PADA_TRY(pada_pictures_arrange(&f->pictures[split], f->classes.n));
+    if (s->in.flat)
+        PADA_TRY(pada_pictures_hold_out(train, &f->pictures[PADA_SPLIT_TEST], f->classes.n, SHARE));
+    if (!s->in.roots[PADA_SPLIT_VAL][0])
+        PADA_TRY(pada_pictures_hold_out(train, &f->pictures[PADA_SPLIT_VAL], f->classes.n, SHARE));
+    say_set_aside(f, s);
+    for (int split = PADA_SPLIT_TRAIN + 1; split < PADA_N_SPLITS; split++)
+        if (desc->splits & PADA_SPLIT_BIT(split) && f->pictures[split].n == 0)
+            return PADA_FAIL(PADA_EDATA, "%s: no %s images: no class has %d images", desc->where,
+                             pada_split_name((pada_split)split),
+                             s->in.flat && split == PADA_SPLIT_VAL ? 3 : 2);
     return PADA_OK;
 }
 
@@ -256,9 +249,10 @@ static pada_status read_all(folder *f, scan *s, const pada_dataset_desc *desc)
     PADA_TRY(read_split(f, PADA_SPLIT_TRAIN, &desc->listener));
     measure(&f->base);
     if (!(desc->splits & PADA_SPLIT_BIT(PADA_SPLIT_TRAIN))) drop_split(f, PADA_SPLIT_TRAIN);
-    return desc->splits & PADA_SPLIT_BIT(PADA_SPLIT_TEST)
-               ? read_split(f, PADA_SPLIT_TEST, &desc->listener)
-               : PADA_OK;
+    for (int split = PADA_SPLIT_TRAIN + 1; split < PADA_N_SPLITS; split++)
+        if (desc->splits & PADA_SPLIT_BIT(split))
+            PADA_TRY(read_split(f, (pada_split)split, &desc->listener));
+    return PADA_OK;
 }
 
 extern const pada_dataset_ops pada_dataset_folder; /* the measurement reads images through it */
@@ -320,8 +314,9 @@ const pada_dataset_ops pada_dataset_folder = {
     .name = "folder",
     .summary = "PNG, JPEG and WebP images in class folders, scaled to one size",
     .wanted = "a folder with " PADA_IMAGE_READ
-              " images in class folders, or in class folders of train and test",
-    .recognises = recognises,
+              " images in class folders, or in class folders of train, val and test",
+    .recognises = pada_folder_is_data,
+    .splits = pada_folder_has_splits,
     .open = open_folder,
     .close = close_folder,
     .image = image,

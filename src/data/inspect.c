@@ -102,7 +102,7 @@ static pada_status count_run(pada_facts *facts, const pada_dataset *ds, const pr
         }
     }
     for (int i = 0; i < n; i++)
-        facts->n_shared += run[i].split == PADA_SPLIT_TEST && run[0].split == PADA_SPLIT_TRAIN;
+        facts->n_shared += run[i].split != PADA_SPLIT_TRAIN && run[0].split == PADA_SPLIT_TRAIN;
     for (int i = 1; i < n; i++)
         PADA_TRY(add_twins(facts, &run[i], &run[0]));
     return PADA_OK;
@@ -121,11 +121,13 @@ static pada_status count_duplicates(pada_facts *facts, const pada_dataset *ds, p
 
 static pada_status find_duplicates(pada_facts *facts, const pada_dataset *ds)
 {
+    size_t n_all = 0;
     void *memory;
     int n = 0;
 
-    PADA_TRY(
-        pada_calloc(&memory, (size_t)ds->n_images[0] + (size_t)ds->n_images[1], sizeof(print)));
+    for (int split = 0; split < PADA_N_SPLITS; split++)
+        n_all += (size_t)ds->n_images[split];
+    PADA_TRY(pada_calloc(&memory, n_all, sizeof(print)));
     print *prints = memory;
     for (int split = 0; split < PADA_N_SPLITS; split++)
         for (int i = 0; i < ds->n_images[split]; i++) {

@@ -28,7 +28,7 @@ typedef struct pada_twins {
 
 typedef struct pada_facts {
     pada_split_facts splits[PADA_N_SPLITS]; /* of a split that is not open: zeros */
-    int n_shared;                           /* test images that are among the train images */
+    int n_shared;      /* test and val images that are among the train images */
     pada_twins *twins; /* every image that is the same as an earlier one, once; owned */
     int n_twins, cap_twins;
 } pada_facts;

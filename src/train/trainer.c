@@ -53,9 +53,10 @@ static pada_status make_loaders(trainer *t)
     t->env.on_device = desc.held = pada_engine_holds(t->desc->engine, data, desc.split);
     PADA_TRY(pada_loader_create(&t->loader, &desc));
     if (recipe->validate == 0) return PADA_OK;
-    const int available = data->n_images[PADA_SPLIT_TEST];
+    /* Val is for choosing; where there is none, test is what the papers take. */
+    desc.split = data->n_images[PADA_SPLIT_VAL] > 0 ? PADA_SPLIT_VAL : PADA_SPLIT_TEST;
+    const int available = data->n_images[desc.split];
     const int n = recipe->validate < available ? (int)recipe->validate : available;
-    desc.split = PADA_SPLIT_TEST;
     desc.images = NULL;
     desc.augment = false;
     PADA_TRY(pada_engine_hold(t->desc->engine, data, desc.split));

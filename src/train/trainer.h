@@ -47,7 +47,7 @@ typedef struct pada_train_listener {
 
 typedef struct pada_train_desc {
     pada_engine *engine; /* mode PADA_TRAIN, room for the batch size; its weights are overwritten */
-    const pada_dataset *data; /* both splits open if `validate`, else the training split */
+    const pada_dataset *data; /* the training split open, and with `validate` val or test */
     const pada_recipe *recipe;
     const pada_strategy_ops *strategy;
     const void *settings;      /* of the strategy */

@@ -20,8 +20,8 @@ expect_out_has '  mean       0.486400 0.485700 0.483800'
 expect_out_has '      9        200      100'
 pada data info builtin --json
 expect_rc 0
-expect_out_has '{"name": "builtin", "kind": "builtin", "train": 2000, "test": 1000, "image_size": 16, "mean": [0.4864'
-expect_out_has '"classes": [{"name": null, "train": 200, "test": 100}, '
+expect_out_has '{"name": "builtin", "kind": "builtin", "train": 2000, "test": 1000, "val": 0, "image_size": 16, "mean": [0.4864'
+expect_out_has '"classes": [{"name": null, "train": 200, "test": 100, "val": 0}, '
 pada data verify builtin
 expect_rc 0
 expect_no_err
@@ -114,20 +114,22 @@ pada data info "$dir" --image-size 16
 expect_rc 0
 expect_no_err
 expect_out_has 'image folder'
-expect_out_has '  images     48 train, 12 test, 16x16 pixels'
-expect_out_has '      2         32        8  cow'
+expect_out_has '  images     38 train, 10 val, 12 test, 16x16 pixels'
+expect_out_has 'no folders train, val and test: 12 images, a fifth of each class, are for tests, and 10, a fifth of the rest, '
+expect_out_has '      2         26        6        8  cow'
 pada data info "$dir" --json
-expect_out_has '"kind": "folder", "train": 48, "test": 12, "image_size": 32, '
-expect_out_has '"classes": [{"name": "ant", "train": 8, "test": 2}, '
+expect_out_has '"kind": "folder", "train": 38, "test": 12, "val": 10, "image_size": 32, '
+expect_out_has '"classes": [{"name": "ant", "train": 6, "test": 2, "val": 2}, '
 pada data verify "$dir"
 expect_rc 0
 expect_no_err
-expect_out_has 'warning: train: classes have 8 to 32 images'
+expect_out_has 'warning: train: classes have 6 to 26 images'
 expect_out_has 'warning: test: classes have 2 to 8 images'
+expect_out_has 'warning: val: classes have 2 to 6 images'
 checks=$((checks + 1))
 grep -q "^warning: $dir/[a-z]*/[0-9]*.png: the same image as $dir/[a-z]*/[0-9]*.png, of another class" "$work/out" ||
     complain 'the copy is not named'
-expect_out_has 'image folder: 60 images are fine, 3 warnings'
+expect_out_has 'image folder: 60 images are fine, 4 warnings'
 # The evaluation scales to the size asked for.
 eval_folder() {
     pada eval --arch-dialect list 1,3,2,4,0,1 --channels 4 --cells 1 --data "$dir" "$@"
@@ -183,7 +185,7 @@ expect_out_has "{\"kind\": \"unsupported\", \"file\": \"$dir/cow/a.gif\", \"mess
 rm -r "$dir/bee"
 mkdir "$dir/bee"
 pada data verify "$dir"
-expect_problems "$dir: 5 problems, "
+expect_problems "$dir: 6 problems, "
 expect_out_has "problem: $dir/bee: no PNG, JPEG or WebP images"
 expect_out_has 'problem: train: 1 of 3 classes have no images'
 pada data info "$dir"

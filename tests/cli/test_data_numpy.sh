@@ -35,8 +35,8 @@ END
     pada data info "$work/$protocol" --json
     expect_rc 0
     expect_no_err
-    expect_out_has '{"name": "ImageNet16-120", "kind": "imagenet16", "train": 3600, "test": 360, "image_size": 16, '
-    expect_out_has '"classes": [{"name": null, "train": 30, "test": 3}, '
+    expect_out_has '{"name": "ImageNet16-120", "kind": "imagenet16", "train": 3600, "test": 360, "val": 0, "image_size": 16, '
+    expect_out_has '"classes": [{"name": null, "train": 30, "test": 3, "val": 0}, '
     # The noise has its own mean, which shows that the right bytes were read.
     pada data verify "$work/$protocol"
     expect_rc 0

@@ -38,10 +38,10 @@ eval_small --weights "$w" --arch "$arch"
 expect_rc 0
 expect_no_err
 expect_out_has "$arch"
-expect_out_has '  images 20  top-1 '
+expect_out_has '  images 20 test  top-1 '
 eval_small --weights "$w" --arch "$arch" --json
 expect_rc 0
-expect_out_has "{\"arch\": \"$arch\", \"images\": 20, \"top1\": "
+expect_out_has "{\"arch\": \"$arch\", \"split\": \"test\", \"images\": 20, \"top1\": "
 for key in top5 loss seconds; do expect_out_has "\"$key\": "; done
 expect_out_has "\"weights_hash\": \"$init_hash\""
 loss=$(field loss)

@@ -164,7 +164,7 @@ static void test_missing_files(void **state)
     (void)state;
     write_cifar10();
     unlink(scratch_path("data_batch_3.bin"));
-    assert_refused(PADA_SPLITS_ALL, PADA_ENOENT, "data_batch_3.bin", ": No such file or directory");
+    assert_refused(0, PADA_ENOENT, "data_batch_3.bin", ": No such file or directory");
     /* Who only wants the test images does not need the others. */
     assert_ok(pada_dataset_open(&ds, folder(PADA_SPLIT_BIT(PADA_SPLIT_TEST))));
     assert_int_equal(ds->n_images[PADA_SPLIT_TRAIN], 0);
@@ -174,7 +174,7 @@ static void test_missing_files(void **state)
     scratch_clear(NULL);
     write_cifar100();
     unlink(scratch_path("test.bin"));
-    assert_refused(PADA_SPLITS_ALL, PADA_ENOENT, "test.bin", ": No such file or directory");
+    assert_refused(0, PADA_ENOENT, "test.bin", ": No such file or directory");
 }
 
 static void test_not_a_data_set(void **state)
@@ -186,12 +186,12 @@ static void test_not_a_data_set(void **state)
     (void)state;
     scratch_write(scratch_path("notes.txt"), "hello", 5);
     assert_refused(
-        PADA_SPLITS_ALL, PADA_EDATA, "",
+        0, PADA_EDATA, "",
         ": no data set in this folder; looked for: the word builtin; a folder with "
         "data_batch_1.bin to data_batch_5.bin and test_batch.bin (CIFAR-10), or with "
         "train.bin and test.bin (CIFAR-100); a folder with train_data_batch_1 to "
         "train_data_batch_10 and val_data (ImageNet16); a folder with PNG, JPEG or WebP images in class "
-        "folders, or in class folders of train and test");
+        "folders, or in class folders of train, val and test");
     assert_int_equal(pada_dataset_open(&ds, &notes), PADA_EDATA);
     snprintf(message, sizeof message, "%s: a file, not a data set", scratch_path("notes.txt"));
     assert_memory_equal(pada_message(), message, strlen(message));
@@ -199,7 +199,7 @@ static void test_not_a_data_set(void **state)
 
     write_cifar10();
     write_cifar100();
-    assert_refused(PADA_SPLITS_ALL, PADA_EDATA, "", ": holds files of both CIFAR-10 and CIFAR-100");
+    assert_refused(0, PADA_EDATA, "", ": holds files of both CIFAR-10 and CIFAR-100");
 
     /* A folder where a file should be. */
     scratch_clear(NULL);
@@ -225,12 +225,12 @@ static void test_wrong_sizes(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         write_cifar10();
         assert_int_equal(truncate(scratch_path("test_batch.bin"), cases[i].bytes), 0);
-        assert_refused(PADA_SPLITS_ALL, PADA_EDATA, "test_batch.bin", cases[i].message);
+        assert_refused(0, PADA_EDATA, "test_batch.bin", cases[i].message);
     }
     scratch_clear(NULL);
     write_cifar100();
     assert_int_equal(truncate(scratch_path("train.bin"), 3 * 3073), 0);
-    assert_refused(PADA_SPLITS_ALL, PADA_EDATA, "train.bin",
+    assert_refused(0, PADA_EDATA, "train.bin",
                    ": 9219 bytes are not a number of CIFAR-100 records of 3074 bytes");
 }
 
@@ -239,17 +239,14 @@ static void test_labels_out_of_range(void **state)
     (void)state;
     write_cifar10();
     set_byte("data_batch_4.bin", 4 * 3073, 37); /* the last record */
-    assert_refused(PADA_SPLITS_ALL, PADA_EDATA, "data_batch_4.bin",
-                   ": label 37 of image 4 is outside 0 to 9");
+    assert_refused(0, PADA_EDATA, "data_batch_4.bin", ": label 37 of image 4 is outside 0 to 9");
     set_byte("data_batch_4.bin", 0, 10);
-    assert_refused(PADA_SPLITS_ALL, PADA_EDATA, "data_batch_4.bin",
-                   ": label 10 of image 0 is outside 0 to 9");
+    assert_refused(0, PADA_EDATA, "data_batch_4.bin", ": label 10 of image 0 is outside 0 to 9");
 
     scratch_clear(NULL);
     write_cifar100();
     set_byte("test.bin", 3074 + 1, 100);
-    assert_refused(PADA_SPLITS_ALL, PADA_EDATA, "test.bin",
-                   ": label 100 of image 1 is outside 0 to 99");
+    assert_refused(0, PADA_EDATA, "test.bin", ": label 100 of image 1 is outside 0 to 99");
 }
 
 static void test_oom(void **state)

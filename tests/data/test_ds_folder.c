@@ -9,6 +9,7 @@
 
 #define TRAIN PADA_SPLIT_TRAIN
 #define TEST  PADA_SPLIT_TEST
+#define VAL   PADA_SPLIT_VAL
 
 /* A picture of one grey level, PNG or JPEG by its name; its folder is made if need be. */
 static void write_level(const char *name, int level)
@@ -41,16 +42,24 @@ static void write_flat(void)
     }
 }
 
-static void write_splits(const char *test)
+/* n images of each of three classes in the folder of a split; the level says class and number. */
+static void write_split(const char *folder, int n, int first_level)
 {
     char name[40];
 
-    for (int split = 0; split < 2; split++)
-        for (int class = 0; class < 3; class ++)
-            for (int i = 0; i < 2 + split; i++) {
-                snprintf(name, sizeof name, "%s/c%d/%d.png", split ? test : "train", class, i);
-                write_level(name, 100 * split + 10 * class + i);
-            }
+    for (int class = 0; class < 3; class ++)
+        for (int i = 0; i < n; i++) {
+            snprintf(name, sizeof name, "%s/c%d/%d.png", folder, class, i);
+            write_level(name, first_level + 10 * class + i);
+        }
+}
+
+/* All that there are: nothing has to be cut off. */
+static void write_splits(void)
+{
+    write_split("train", 2, 0);
+    write_split("test", 3, 100);
+    write_split("val", 1, 200);
 }
 
 static pada_status open_sized(pada_dataset **out, unsigned splits, int image_size)
@@ -83,10 +92,14 @@ static int level_of(const pada_dataset *ds, pada_split split, int i)
     return image[0];
 }
 
-/* Classes in the order of their bytes, so that Dog comes before cat; one of each is for the test. */
+/* Classes in the order of their bytes, so that Dog comes before cat. Of each class one image is for
+ * tests and one to choose on. */
 static void test_flat(void **state)
 {
-    static const int turns[] = {1, 0, 1, 1, 1, 0, 1, 1}; /* 2 of 8 are dogs */
+    static const struct {
+        pada_split split;
+        int n, labels[6];
+    } expected[] = {{TRAIN, 6, {1, 1, 0, 1, 1, 1}}, {VAL, 2, {0, 1}}, {TEST, 2, {0, 1}}};
     bool seen[256] = {false};
     pada_dataset *ds;
 
@@ -103,16 +116,20 @@ static void test_flat(void **state)
     assert_string_equal(ds->ops->class_name(ds, 1), "cat");
     assert_true(pada_shape_equal(ds->shape, (pada_shape){3, 32, 32}));
     assert_int_equal(ds->pad, 4);
-    assert_int_equal(ds->n_images[TRAIN], 8);
-    assert_int_equal(ds->n_images[TEST], 2);
-    for (int i = 0; i < 10; i++) {
-        const pada_split split = i < 8 ? TRAIN : TEST;
-        const int place = i < 8 ? i : i - 8, level = level_of(ds, split, place);
-        assert_int_equal(ds->ops->label(ds, split, place), i < 8 ? turns[i] : i - 8);
-        assert_int_equal(level < 100, ds->ops->label(ds, split, place)); /* cats are dark */
-        assert_false(seen[level]);
-        seen[level] = true;
+    for (int k = 0; k < 3; k++) {
+        assert_int_equal(ds->n_images[expected[k].split], expected[k].n);
+        for (int i = 0; i < expected[k].n; i++) {
+            const int label = ds->ops->label(ds, expected[k].split, i),
+                      level = level_of(ds, expected[k].split, i);
+            assert_int_equal(label, expected[k].labels[i]);
+            assert_int_equal(level < 100, label); /* cats are dark */
+            assert_false(seen[level]);
+            seen[level] = true;
+        }
     }
+    assert_string_equal(ds->set_aside,
+                        "no folders train, val and test: 2 images, a fifth of each class, are for "
+                        "tests, and 2, a fifth of the rest, to choose networks on");
     pada_dataset_close(ds);
 }
 
@@ -150,39 +167,121 @@ static void test_names_do_not_matter(void **state)
     pada_dataset_close(before);
 }
 
-/* Three classes as write_splits writes them, from this level on, one of each in turn. */
-static void check_turns(const pada_dataset *ds, pada_split split, int first_level)
+/* Three classes as write_split writes them, one of each in turn. */
+static void check_turns(const pada_dataset *ds, pada_split split, int n, int first_level)
 {
     bool seen[30] = {false};
 
-    for (int i = 0; i < ds->n_images[split]; i++) {
+    assert_int_equal(ds->n_images[split], 3 * n);
+    for (int i = 0; i < 3 * n; i++) {
         const int level = level_of(ds, split, i) - first_level;
         assert_int_equal(ds->ops->label(ds, split, i), i % 3);
-        assert_in_range(level, i % 3 * 10, i % 3 * 10 + ds->n_images[split] / 3 - 1);
+        assert_in_range(level, i % 3 * 10, i % 3 * 10 + n - 1);
         assert_false(seen[level]);
         seen[level] = true;
     }
 }
 
+static void assert_splits(unsigned expected)
+{
+    unsigned splits;
+
+    assert_ok(pada_dataset_splits(scratch_dir, &splits));
+    assert_int_equal(splits, expected);
+}
+
 static void test_splits(void **state)
 {
-    static const char *const folders[] = {"valid", "val", "test"}; /* the later ones win */
+    static const char *const folders[] = {"valid", "val"}; /* the later one wins */
+    const unsigned all = PADA_SPLIT_BIT(TRAIN) | PADA_SPLIT_BIT(VAL) | PADA_SPLIT_BIT(TEST);
     pada_dataset *ds;
 
     (void)state;
-    for (int k = 0; k < 3; k++) {
-        write_splits(folders[k]);
+    write_split("train", 2, 0);
+    write_split("test", 3, 100);
+    for (int k = 0; k < 2; k++) {
+        write_split(folders[k], 4, 200);
         if (k > 0) write_level("valid/c0/more.png", 7);
+        assert_splits(all);
         assert_ok(open_sized(&ds, 0, 16));
         assert_int_equal(ds->n_classes, 3);
         assert_true(pada_shape_equal(ds->shape, (pada_shape){3, 16, 16}));
         assert_int_equal(ds->pad, 2);
-        assert_int_equal(ds->n_images[TRAIN], 6);
-        assert_int_equal(ds->n_images[TEST], 9);
-        check_turns(ds, TRAIN, 0);
-        check_turns(ds, TEST, 100);
+        check_turns(ds, TRAIN, 2, 0);
+        check_turns(ds, TEST, 3, 100);
+        check_turns(ds, VAL, 4, 200);
+        assert_string_equal(ds->set_aside, "");
         pada_dataset_close(ds);
     }
+    /* Networks are chosen on val, and results are those of test. */
+    assert_int_equal(pada_split_to_choose(all), VAL);
+    assert_int_equal(pada_split_to_report(all), TEST);
+    assert_int_equal(pada_split_to_choose(all & ~PADA_SPLIT_BIT(VAL)), TEST);
+    assert_int_equal(pada_split_to_report(all & ~PADA_SPLIT_BIT(TEST)), VAL);
+}
+
+/* Without val, a fifth of each class of train, which is then neither trained on nor measured. */
+static void test_split_is_made(void **state)
+{
+    pada_dataset *all, *train;
+
+    (void)state;
+    write_split("train", 9, 0);
+    write_split("test", 3, 100);
+    assert_ok(open_sized(&all, 0, 0));
+    check_turns(all, TEST, 3, 100);
+    assert_int_equal(all->n_images[TRAIN], 21);
+    assert_int_equal(all->n_images[VAL], 6);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(all->ops->label(all, VAL, i), i % 3);
+        for (int k = 0; k < 21; k++)
+            assert_int_not_equal(level_of(all, VAL, i), level_of(all, TRAIN, k));
+    }
+    assert_string_equal(
+        all->set_aside,
+        "no folder val: 6 train images, a fifth of each class, are set aside to choose networks on");
+    assert_ok(open_sized(&train, PADA_SPLIT_BIT(TRAIN), 0));
+    assert_int_equal(train->n_images[TRAIN], 21);
+    CHECK_CLOSE(train->mean[0], all->mean[0], 0);
+    pada_dataset_close(train);
+    pada_dataset_close(all);
+
+    /* No test either: there is none, rather than one that was chosen on. */
+    scratch_remove_tree(scratch_path("test"));
+    assert_splits(PADA_SPLIT_BIT(TRAIN) | PADA_SPLIT_BIT(VAL));
+    assert_ok(open_sized(&all, 0, 0));
+    assert_int_equal(all->n_images[TEST], 0);
+    assert_int_equal(all->n_images[VAL], 6);
+    assert_non_null(strstr(all->set_aside, "; no folder test either"));
+    pada_dataset_close(all);
+    assert_refused(PADA_SPLIT_BIT(TEST), PADA_EINVAL, ": the data set has no test images");
+}
+
+/* One split of a data set is none. */
+static void test_part_of_data_set(void **state)
+{
+    static const char *const parts[][2] = {
+        {"train", "train"}, {"test", "test"}, {"val", "val"}, {"val/../valid/", "val"}};
+    pada_dataset *ds;
+    char where[2048], message[4096];
+
+    (void)state;
+    write_splits();
+    write_split("valid", 3, 0);
+    for (int i = 0; i < 4; i++) {
+        snprintf(where, sizeof where, "%s", scratch_path(parts[i][0]));
+        snprintf(message, sizeof message, "%s: only the %s images of the data set %s; give that",
+                 where, parts[i][1], scratch_dir);
+        assert_fails(pada_dataset_open(&ds, &(pada_dataset_desc){.where = where}), PADA_EDATA,
+                     message);
+    }
+    /* A folder of that name with nothing beside it is one. */
+    scratch_remove_tree(scratch_path("train"));
+    scratch_remove_tree(scratch_path("val"));
+    scratch_remove_tree(scratch_path("valid"));
+    snprintf(where, sizeof where, "%s", scratch_path("test"));
+    assert_ok(pada_dataset_open(&ds, &(pada_dataset_desc){.where = where}));
+    pada_dataset_close(ds);
 }
 
 /* Of the train images, whatever was opened. */
@@ -197,11 +296,12 @@ static void test_normalisation(void **state)
         mean += levels[i] / 255 / 6;
         squares += pow(levels[i] / 255, 2) / 6;
     }
-    write_splits("test");
-    for (unsigned splits = 1; splits <= PADA_SPLITS_ALL; splits++) {
+    write_splits();
+    for (unsigned splits = 1; splits < PADA_SPLIT_BIT(PADA_N_SPLITS); splits++) {
         assert_ok(open_sized(&ds, splits, 0));
         assert_int_equal(ds->n_images[TRAIN], splits & PADA_SPLIT_BIT(TRAIN) ? 6 : 0);
         assert_int_equal(ds->n_images[TEST], splits & PADA_SPLIT_BIT(TEST) ? 9 : 0);
+        assert_int_equal(ds->n_images[VAL], splits & PADA_SPLIT_BIT(VAL) ? 3 : 0);
         for (int c = 0; c < 3; c++) {
             CHECK_CLOSE(ds->mean[c], mean, 1e-12);
             CHECK_CLOSE(ds->deviation[c], sqrt(squares - mean * mean), 1e-12);
@@ -239,24 +339,26 @@ static void test_wrong_folders(void **state)
     assert_refused(PADA_SPLIT_BIT(TRAIN), PADA_EDATA, "/emu: no PNG, JPEG or WebP images");
 
     scratch_clear(NULL);
-    write_splits("other");
-    scratch_remove_tree(scratch_path("other"));
-    assert_refused(0, PADA_ENOENT, ": a folder train, but neither test, val nor valid");
-    assert_ok(open_sized(&ds, PADA_SPLIT_BIT(TRAIN), 0));
-    pada_dataset_close(ds);
-    write_splits("test");
+    write_splits();
     write_level("test/c11/0.png", 1);
     assert_refused(0, PADA_EDATA, "/train: no class 'c11', which is in ");
     scratch_remove_tree(scratch_path("test/c11"));
     scratch_remove_tree(scratch_path("test/c2"));
     assert_refused(0, PADA_EDATA, "/test: no class 'c2', which is in ");
+    scratch_clear(NULL);
+    write_splits();
+    write_level("val/c11/0.png", 1);
+    assert_refused(0, PADA_EDATA, "/train: no class 'c11', which is in ");
+    scratch_remove_tree(scratch_path("val"));
+    assert_ok(pada_make_dirs(scratch_path("val")));
+    assert_refused(0, PADA_EDATA, "/val: no class 'c0', which is in ");
     assert_fails(open_sized(&ds, 0, 1025), PADA_EINVAL, "image size 1025 is not in 1 to 1024");
 }
 
 /* Whether an image of this level is among those of a class. */
 static bool has_level(const pada_dataset *ds, int label, int level)
 {
-    for (int split = 0; split < 2; split++)
+    for (int split = 0; split < PADA_N_SPLITS; split++)
         for (int i = 0; i < ds->n_images[split]; i++)
             if (ds->ops->label(ds, split, i) == label && ds->ops->image(ds, split, i)[0] == level)
                 return true;
@@ -280,13 +382,13 @@ static void test_nested(void **state)
     assert_int_equal(symlink("../elsewhere/x", scratch_path("cat/link")), 0);
     assert_ok(open_sized(&ds, 0, 8));
     assert_int_equal(ds->n_classes, 3);
-    assert_int_equal(ds->n_images[TRAIN] + ds->n_images[TEST], 6);
+    assert_int_equal(ds->n_images[TRAIN] + ds->n_images[TEST] + ds->n_images[VAL], 6);
     assert_true(has_level(ds, 0, 1) && has_level(ds, 0, 2) && has_level(ds, 0, 6));
     assert_true(has_level(ds, 1, 3) && has_level(ds, 1, 4));
     pada_dataset_close(ds);
     /* Nothing but nested pictures is a data set all the same. */
     unlink(scratch_path("cat/0.png"));
-    assert_ok(open_sized(&ds, 0, 8));
+    assert_ok(open_sized(&ds, PADA_SPLIT_BIT(TEST), 8));
     pada_dataset_close(ds);
 }
 
@@ -332,7 +434,7 @@ static void write_cut_png(const char *name, int side)
 static void test_first_failure(void **state)
 {
     (void)state;
-    write_splits("test");
+    write_splits();
     write_cut_png("train/c0/0.png", 1500);
     write_cut_png("train/c0/1.png", 4000);
     for (int i = 0; i < 3; i++)
@@ -363,7 +465,7 @@ static void write_odd_files(void)
 {
     static uint8_t pixels[40 * 40];
 
-    write_splits("test");
+    write_splits();
     write_level("test/c0/.DS.png", 9);
     scratch_write(scratch_path("test/c0/b.gif"), "GIF89a", 6);
     scratch_write(scratch_path("test/c0/notes.txt"), "hello", 5);
@@ -383,8 +485,10 @@ static void write_odd_files(void)
 
 static pada_status open_tolerant(pada_dataset **ds, pada_findings *found)
 {
-    const pada_status st =
-        pada_dataset_open(ds, &(pada_dataset_desc){.where = scratch_dir, .findings = found});
+    const pada_status st = pada_dataset_open(
+        ds, &(pada_dataset_desc){.where = scratch_dir,
+                                 .splits = PADA_SPLIT_BIT(TRAIN) | PADA_SPLIT_BIT(TEST),
+                                 .findings = found});
 
     if (st != PADA_OK) pada_findings_deinit(found);
     return st;
@@ -428,7 +532,7 @@ static void test_findings(void **state)
 static void test_wrong_images(void **state)
 {
     (void)state;
-    write_splits("test");
+    write_splits();
     scratch_write(scratch_path("train/c2/1.png"), "hello", 5);
     assert_refused(PADA_SPLIT_BIT(TEST), PADA_EDATA, "/train/c2/1.png: no PNG, JPEG or WebP image");
     write_level("train/c2/1.png", 3);
@@ -448,7 +552,7 @@ static void test_oom(void **state)
     pada_dataset *ds = NULL;
 
     (void)state;
-    write_splits("test");
+    write_splits();
     assert_survives_oom(open_sized(&ds, 0, 8), pada_dataset_close(ds));
     scratch_clear(NULL);
     write_flat();
@@ -461,6 +565,8 @@ int main(void)
         cmocka_unit_test_setup(test_flat, scratch_clear),
         cmocka_unit_test_setup(test_names_do_not_matter, scratch_clear),
         cmocka_unit_test_setup(test_splits, scratch_clear),
+        cmocka_unit_test_setup(test_split_is_made, scratch_clear),
+        cmocka_unit_test_setup(test_part_of_data_set, scratch_clear),
         cmocka_unit_test_setup(test_normalisation, scratch_clear),
         cmocka_unit_test_setup(test_wrong_folders, scratch_clear),
         cmocka_unit_test_setup(test_first_failure, scratch_clear),
