@@ -187,15 +187,26 @@ static void write_events(train *t, const pada_epoch_metrics *m)
     t->events = false;
 }
 
+/* A supernet is not one network: its number is a mean over random ones. */
+static void write_validation(const pada_epoch_metrics *m, double val, char *text, size_t bytes)
+{
+    const int n = (int)pada_epoch_metrics_get(m, "val_networks");
+
+    if (n == 1)
+        snprintf(text, bytes, "  val %.2f %%", val);
+    else
+        snprintf(text, bytes, "  val %.2f %% (%d random networks)", val, n);
+}
+
 static void show_epoch(void *context, const pada_progress *p, const pada_epoch_metrics *m)
 {
     const double val = pada_epoch_metrics_get(m, "val_top1"), lr = pada_epoch_metrics_get(m, "lr");
     train *t = context;
-    char val_text[40] = "", lr_text[40] = "  probes", left[PADA_DURATION];
+    char val_text[60] = "", lr_text[40] = "  probes", left[PADA_DURATION];
 
     write_events(t, m);
     if (t->json) print_json(m);
-    if (isfinite(val)) snprintf(val_text, sizeof val_text, "  val %.2f %%", val);
+    if (isfinite(val)) write_validation(m, val, val_text, sizeof val_text);
     if (isfinite(lr)) snprintf(lr_text, sizeof lr_text, "  lr %.4g", lr);
     pada_meter_show(&t->meter, true,
                     "epoch %d/%d  loss %.4f  top-1 %.2f %%%s%s  %.0f images/s  %s left",

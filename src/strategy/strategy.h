@@ -108,6 +108,8 @@ typedef struct pada_strategy_ops {
                              const int32_t *order);
     void (*visit)(void *self, pada_state *state); /* NULL: nothing to remember */
     void (*distributions)(const void *self, const pada_epoch *epoch, pada_distributions *out);
+    /* The one network that is trained, borrowed; NULL: it is a supernet. */
+    const pada_path *(*network)(const void *self);
     const pada_phase_ops *phases; /* NULL: one supernet, trained in all epochs */
 } pada_strategy_ops;
 

@@ -65,6 +65,11 @@ static void distributions(const void *self, const pada_epoch *epoch, pada_distri
     *out = (pada_distributions){.paths = &s->sampler};
 }
 
+static const pada_path *network(const void *self)
+{
+    return &((const single *)self)->path;
+}
+
 const pada_strategy_ops pada_strategy_single = {
     .name = "single",
     .summary = "one network for the whole run: stand-alone training",
@@ -75,4 +80,5 @@ const pada_strategy_ops pada_strategy_single = {
     .begin_epoch = begin_epoch,
     .step = step,
     .distributions = distributions,
+    .network = network,
 };

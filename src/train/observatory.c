@@ -17,6 +17,7 @@ static const struct {
     {"coverage", "fewer than 40 % of the training images were drawn in this epoch"},
     {"effective", "the image distribution is worth less than 20 % of the images"},
     {"entropy", "the path distribution is close to a single choice"},
+    {"chance", "the validation is no better than guessing the most frequent class"},
 };
 
 const char *pada_warning_text(const char *word)

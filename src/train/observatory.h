@@ -29,7 +29,7 @@ typedef struct pada_observation {
  * and warnings: coverage, effective, entropy. */
 void pada_observe(const pada_observation *seen, pada_epoch_metrics *metrics);
 
-/* What a warning means, for people. */
+/* What a warning means, also one of validation.h, for people. */
 const char *pada_warning_text(const char *word);
 
 #ifdef __cplusplus

@@ -49,7 +49,7 @@ const pada_opt pada_recipe_options[] = {
          "share of the training images of each class, the last ones, that no step trains on"),
     FLAG("variance", variance, "false", "measure the variance of the gradients in every epoch"),
     INT("validate", validate, "1000", 0, 1e9,
-        "test images tried after every epoch, each batch on a random path; 0: none"),
+        "images tried after every epoch, of val or else test, each batch on a random path; 0: none"),
     {.name = NULL},
 };
 

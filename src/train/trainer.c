@@ -47,26 +47,13 @@ static pada_status make_loaders(trainer *t)
                              .batch_size = (int)recipe->batch_size,
                              .seed = recipe->seed,
                              .augment = recipe->augment};
-    void *memory;
 
     PADA_TRY(pada_engine_hold(t->desc->engine, data, desc.split));
     t->env.on_device = desc.held = pada_engine_holds(t->desc->engine, data, desc.split);
     PADA_TRY(pada_loader_create(&t->loader, &desc));
     if (recipe->validate == 0) return PADA_OK;
-    /* Val is for choosing; where there is none, test is what the papers take. */
-    desc.split = data->n_images[PADA_SPLIT_VAL] > 0 ? PADA_SPLIT_VAL : PADA_SPLIT_TEST;
-    const int available = data->n_images[desc.split];
-    const int n = recipe->validate < available ? (int)recipe->validate : available;
-    desc.images = NULL;
-    desc.augment = false;
-    PADA_TRY(pada_engine_hold(t->desc->engine, data, desc.split));
-    if (desc.batch_size > available) desc.batch_size = available;
-    PADA_TRY(pada_calloc(&memory, (size_t)n, sizeof *t->test_order));
-    t->test_order = memory;
-    for (int i = 0; i < n; i++)
-        t->test_order[i] = i;
-    t->validation = (pada_validation){.order = t->test_order, .n = n, .seed = recipe->seed};
-    return pada_loader_create(&t->validation.loader, &desc);
+    return pada_validation_init(&t->validation, t->desc->engine, data, recipe->validate,
+                                desc.batch_size, recipe->seed);
 }
 
 /* Room for any epoch of the run: the one to go on from is not known before the log is loaded. */
@@ -138,6 +125,7 @@ static pada_status begin(trainer *t)
     PADA_TRY(make_room(t));
     t->started = t->saved = t->epoch_started = pada_clock_seconds();
     PADA_TRY(desc->strategy->init(t->strategy, &t->env, desc->settings));
+    if (desc->strategy->network) t->validation.network = desc->strategy->network(t->strategy);
     PADA_TRY(plan_phases(t));
     PADA_TRY(pada_engine_init_weights(desc->engine, recipe->seed));
     PADA_TRY(begin_log(t));
@@ -149,14 +137,13 @@ static void end(trainer *t)
 {
     if (t->strategy && t->desc->strategy->deinit) t->desc->strategy->deinit(t->strategy);
     pada_loader_destroy(t->loader);
-    pada_loader_destroy(t->validation.loader);
+    pada_validation_deinit(&t->validation);
     pada_free(t->strategy);
     pada_free(t->images_of);
     pada_free(t->labels);
     pada_free(t->order);
     pada_free(t->counts);
     pada_free(t->classes);
-    pada_free(t->test_order);
 }
 
 /* ---- epochs ---- */
@@ -265,7 +252,8 @@ static pada_status measure(trainer *t, const pada_epoch *epoch, pada_epoch_metri
         pada_epoch_metrics_add(metrics, variance.all, "gv_all");
     }
     if (t->validation.loader)
-        PADA_TRY(pada_validate(&t->validation, desc->engine, &t->within, epoch->index, metrics));
+        PADA_TRY(pada_validate(&t->validation, desc->engine, &t->within, epoch->index, epoch->last,
+                               metrics));
     pada_epoch_metrics_add(metrics, pada_clock_seconds() - t->epoch_started, "seconds");
     metrics->weights_hash = pada_engine_weights_hash(desc->engine);
     return PADA_OK;

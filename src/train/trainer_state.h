@@ -21,7 +21,6 @@ typedef struct trainer {
     int32_t *order;               /* [n_images] of the epoch */
     int32_t *counts;              /* [n_images] scratch */
     int64_t *classes;             /* [2 * n_classes] scratch */
-    int32_t *test_order;          /* [validation.n] */
     int n_passes, n_probe_passes; /* per step, at most */
     int64_t position[2];          /* the next step: epoch, step of the epoch */
     double started, epoch_started, saved, told; /* clock */

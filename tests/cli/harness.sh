@@ -7,6 +7,7 @@
 #   expect_out_has TEXT   standard output contains TEXT
 #   expect_err TEXT       standard error is one line, "pada: ...", that contains TEXT
 #   expect_no_err         standard error is empty
+#   expect_only_chance    the same after a training so short that it may have learned nothing, and be told
 #   expect_same A B       two run folders have the same bits
 #   column FILE ARCH NAME   prints what a column of a ranking says about a network
 #   train_and_kill RUN ARGS...   pada train, killed again and again until it is done
@@ -59,6 +60,11 @@ expect_err() {
 expect_no_err() {
     checks=$((checks + 1))
     [ ! -s "$work/err" ] || complain "stderr is not empty"
+}
+
+expect_only_chance() {
+    checks=$((checks + 1))
+    ! grep -qv 'warning.*: the validation is no better than guessing' "$work/err" || complain "stderr is not empty"
 }
 
 # refused RC TEXT: an exit code, a message with the text, and nothing on standard output.

@@ -8,7 +8,7 @@ small="--channels 4 --cells 1 --epochs 3 --batch-size 250 --validate 100 --threa
 whole=$work/whole
 pada train --method pada $small --out "$whole" --quiet
 expect_rc 0
-expect_no_err
+expect_only_chance
 expect_out_has "pada, 3 epochs, weights "
 checks=$((checks + 1))
 [ "$(wc -l <"$whole/metrics.csv")" -eq 4 ] || complain "metrics.csv has no header and three rows"
@@ -158,7 +158,7 @@ grep -q '^epoch,supernet,steps,passes,images,' "$work/sumnas/metrics.csv" &&
 pada train --method conv_anneal $small --epochs 2 --out "$work/json" --json --quiet
 expect_rc 0
 checks=$((checks + 1))
-[ "$(grep -c '^{"epoch": .*"weights_hash": "[0-9a-f]*", "warnings": ""}$' "$work/out")" -eq 2 ] ||
+[ "$(grep -c '^{"epoch": .*"weights_hash": "[0-9a-f]*", "warnings": "[a-z;]*"}$' "$work/out")" -eq 2 ] ||
     complain "not two objects"
 
 # ---- a full disk while a checkpoint is written; needs a mount of its own
@@ -192,5 +192,5 @@ expect_usage_error 'unknown option --bogus'
 pada train --method single --arch '|none~0|+|none~0|none~1|+|skip_connect~0|none~1|none~2|' $small --epochs 1 \
     --out "$work/single" --quiet
 expect_rc 0
-expect_no_err
+expect_only_chance
 finish
