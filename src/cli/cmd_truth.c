@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "cli/command.h"
 #include "cli/data_args.h"
@@ -19,13 +20,14 @@
 #include "study/metrics.h"
 #include "study/path_list.h"
 #include "study/standalone.h"
+#include "study/truth_import.h"
 #include "study/truth_table.h"
 #include "train/run_config.h"
 
 enum { MAX_SEEDS = 60 }; /* columns of a truth table, less the mean */
 
 typedef struct truth {
-    const char *out, *list_file, *dialect, *networks, *data_name;
+    const char *out, *list_file, *dialect, *networks, *data_name, *import_column;
     pada_space_args space_args;
     pada_data_args data_args;
     pada_engine_args engine_args;
@@ -100,6 +102,12 @@ static const pada_opt options_table[] = {
      .offset = offsetof(truth, builtin),
      .help = "train nothing: print the table that --truth builtin means",
      .session = true},
+    {.name = "column",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(truth, import_column),
+     .meta = "NAME",
+     .help = "import: the data set, where the file names none, or the only one to take",
+     .session = true},
     {.name = "json",
      .type = PADA_OPT_BOOL,
      .offset = offsetof(truth, json),
@@ -127,6 +135,7 @@ static pada_status check_usage(const truth *t, const pada_options *options)
     if (pada_options_n_words(options) > 0)
         return PADA_FAIL(PADA_EINVAL, "unexpected word '%s'; see `pada help truth`",
                          pada_options_word(options, 0));
+    if (t->import_column) return PADA_FAIL(PADA_EINVAL, "--column is for `pada truth import FILE`");
     if (t->builtin) return PADA_OK;
     if (!t->out) return PADA_FAIL(PADA_EINVAL, "no folder for the table: give --out DIR");
     if (t->list_file && t->networks)
@@ -358,10 +367,38 @@ static pada_status make_table(truth *t, const pada_options *options)
     return print_result(t);
 }
 
+static bool is_import(const pada_options *options)
+{
+    return pada_options_n_words(options) > 0 &&
+           strcmp(pada_options_word(options, 0), "import") == 0;
+}
+
+/* `pada truth import FILE`: a table that somebody else made. */
+static pada_status import_table(truth *t, const pada_options *options)
+{
+    pada_import_desc desc = {.dialect = t->dialect, .column = t->import_column};
+    pada_import_result result;
+    pada_text table = {0};
+    pada_status st;
+
+    if (pada_options_n_words(options) != 2)
+        return PADA_FAIL(PADA_EINVAL, "which file? pada truth import FILE --out truth.csv");
+    if (!t->out) return PADA_FAIL(PADA_EINVAL, "no file for the table: give --out truth.csv");
+    PADA_TRY(pada_space_from_args(&t->space, &t->space_args));
+    desc.space = &t->space;
+    desc.file = pada_options_word(options, 1);
+    st = pada_truth_import(&desc, &table, &result);
+    if (st == PADA_OK) st = pada_file_replace(t->out, table.data, table.length);
+    if (st == PADA_OK)
+        printf("%s: %d networks, %d data sets\n", t->out, result.n_networks, result.n_columns);
+    pada_text_deinit(&table);
+    return st;
+}
+
 static pada_status run(void *self, const pada_options *options)
 {
     truth *t = self;
-    const pada_status st = make_table(t, options);
+    const pada_status st = is_import(options) ? import_table(t, options) : make_table(t, options);
 
     pada_truth_close(t->table);
     pada_run_lock_release(&t->lock);
@@ -379,11 +416,14 @@ const pada_command pada_command_truth = {
         "Trains networks one after the other, from fresh weights, and writes a table of their "
         "accuracies that pada rank, compare and report hold rankings against. It may be "
         "stopped at any moment and goes on with the same command; more networks and seeds may "
-        "be asked for later.",
-    .usage = "pada truth --out DIR --networks all|N | --list FILE [options]",
+        "be asked for later. `pada truth import` makes a table of accuracies that others "
+        "published as JSON or text.",
+    .usage = "pada truth --out DIR --networks all|N | --list FILE | import FILE [options]",
+    .words = "import FILE",
     .examples =
         "pada truth --data cifar-10-batches-bin --networks 200 --epochs 12 --out truth/cifar\n"
         "pada truth --list cells.txt --channels 8 --cells 1 --seeds 3 --out truth/mine\n"
+        "pada truth import nasbench201.json --column cifar10 --out truth.csv\n"
         "pada truth --builtin",
     .state_bytes = sizeof(truth),
     .bind = bind,

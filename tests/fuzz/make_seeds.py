@@ -123,6 +123,10 @@ def seeds():
     yield "truth_table", "table", f"\0arch,cifar10,other\n{A},94.2,1\n{B},10,-2e3\n"
     yield "truth_table", "spreadsheet", f'\0\ufeff"arch";"cifar 10"\r\n"{A}";94,2\r\n\r\n{B};10\r\n'
     yield "truth_table", "scores", f"\1note,score,arch\nx,3,{B}\n,4,{A}\n"
+    yield "truth_import", "flat", f'\1{{"{A}": 93.5, "{B}": 10}}'
+    yield "truth_import", "sets", f'\0{{"cifar10": {{"{A}": 0.5}}, "ImageNet16-120": {{"{A}": {{"val_accuracy": 0.25}}}}}}'
+    yield "truth_import", "curves", f'\0{{"{A}": {{"cifar10-valid": {{"eval_acc1es": [1, 90.5]}}}}}}'
+    yield "truth_import", "lines", "\3[4, 2, 1, 2, 1, 1],85.86\n[3, 3, 4, 1, 3, 1],93.66\n"
     yield "standalone_results", "two", f"arch,seed,correct,images\n{A},0,712,1000\n{B},18446744073709551615,0,1\n"
     yield "standalone_results", "torn", f"arch,seed,correct,images\n{A},0,712,1000\n{B},1,2"
     yield "ranking_scores", "two", f"# pada scores 2: fuzz\n{A},1043,2.1872004\n{B},0,1e-3\n"
