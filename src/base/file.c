@@ -9,10 +9,13 @@
 #define _XOPEN_SOURCE 700 /* nftw */
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -20,6 +23,8 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+
+#define TEMP_MARK ".tmp." /* between the name of the file and the process */
 
 struct pada_writer {
     char *path, *temp;  /* owned */
@@ -119,7 +124,7 @@ pada_status pada_writer_begin(pada_writer **out, const char *path)
     writer->fd = writer->folder_fd = -1;
 
     if ((st = pada_strdup(&writer->path, path)) != PADA_OK) goto fail;
-    pada_text_add(&temp, "%s.tmp.%ld", path, (long)getpid());
+    pada_text_add(&temp, "%s" TEMP_MARK "%ld", path, (long)getpid());
     if ((st = temp.status) != PADA_OK) goto fail;
     writer->temp = temp.data; /* ownership moves */
     if ((st = open_folder(&writer->folder_fd, path)) != PADA_OK) goto fail;
@@ -202,6 +207,30 @@ pada_status pada_writer_commit(pada_writer *writer)
 void pada_writer_abort(pada_writer *writer)
 {
     if (writer) destroy(writer);
+}
+
+/* The process that NAME.tmp.PID belongs to; 0: another name. */
+static long writer_of(const char *name)
+{
+    const char *mark = NULL;
+
+    for (const char *p = strstr(name, TEMP_MARK); p; p = strstr(p + 1, TEMP_MARK))
+        mark = p + strlen(TEMP_MARK);
+    if (!mark || !*mark || mark[strspn(mark, "0123456789")] != '\0' || strlen(mark) > 9) return 0;
+    return strtol(mark, NULL, 10);
+}
+
+void pada_remove_orphans(const char *folder)
+{
+    DIR *dir = opendir(folder);
+
+    if (!dir) return;
+    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
+        const long pid = writer_of(e->d_name);
+        if (pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
+            unlinkat(dirfd(dir), e->d_name, 0);
+    }
+    closedir(dir);
 }
 
 pada_status pada_file_replace(const char *path, const void *bytes, size_t n)

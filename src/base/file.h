@@ -35,6 +35,10 @@ pada_status pada_writer_write(pada_writer *writer, const void *bytes, size_t n);
 pada_status pada_writer_commit(pada_writer *writer); /* destroys the writer, also on failure */
 void pada_writer_abort(pada_writer *writer);         /* NULL is fine */
 
+/* Removes what writers left in a folder whose processes ended before their commit. Of those that live,
+ * nothing; a folder that is not there is fine, and a file that cannot be removed harms nobody. */
+void pada_remove_orphans(const char *folder);
+
 /* The three calls above for one block of bytes. */
 pada_status pada_file_replace(const char *path, const void *bytes, size_t n);
 

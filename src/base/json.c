@@ -34,22 +34,51 @@ bool pada_json_ran_out(void)
     return ran_out;
 }
 
-pada_status pada_json_open(json_t **out, const char *path)
+pada_status pada_json_out_of_memory(void)
 {
-    pada_file file = {0};
+    return PADA_FAIL(PADA_ENOMEM, "out of memory (JSON)");
+}
+
+pada_status pada_json_parse(json_t **out, const char *text, size_t bytes, const char *origin)
+{
     json_error_t error;
 
     *out = NULL;
-    PADA_TRY(pada_file_open(&file, path));
     pada_json_begin();
-    json_t *value = json_loadb(file.data ? (const char *)file.data : "", file.bytes,
-                               JSON_REJECT_DUPLICATES, &error);
-    pada_file_close(&file);
+    json_t *value = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
     if (pada_json_ran_out()) {
         json_decref(value);
-        return PADA_FAIL(PADA_ENOMEM, "%s: out of memory", path);
+        return PADA_FAIL(PADA_ENOMEM, "%s: out of memory", origin);
     }
-    if (!value) return PADA_FAIL(PADA_EDATA, "%s:%d: %s", path, error.line, error.text);
+    if (!value) return PADA_FAIL(PADA_EDATA, "%s:%d: %s", origin, error.line, error.text);
     *out = value;
     return PADA_OK;
+}
+
+pada_status pada_json_open(json_t **out, const char *path)
+{
+    pada_file file = {0};
+
+    *out = NULL;
+    PADA_TRY(pada_file_open(&file, path));
+    const pada_status st =
+        pada_json_parse(out, file.data ? (const char *)file.data : "", file.bytes, path);
+    pada_file_close(&file);
+    return st;
+}
+
+static int append(const char *bytes, size_t n, void *out)
+{
+    pada_text *text = out;
+
+    pada_text_add_bytes(text, bytes, n);
+    return text->status == PADA_OK ? 0 : -1;
+}
+
+pada_status pada_json_print(const json_t *value, size_t flags, pada_text *out)
+{
+    const int failed = json_dump_callback(value, append, out, flags);
+
+    PADA_TRY(out->status);
+    return failed ? pada_json_out_of_memory() : PADA_OK;
 }

@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "base/status.h"
+#include "base/text.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,6 +24,12 @@ bool pada_json_ran_out(void);
 /* Reads a file that holds one JSON value, owned by the caller (json_decref). Missing is PADA_ENOENT; what is no
  * JSON, or has a key twice, is PADA_EDATA with "file:line" in the message. */
 pada_status pada_json_open(json_t **out, const char *path);
+/* The same for a text; `origin` stands for the file in messages. */
+pada_status pada_json_parse(json_t **out, const char *text, size_t bytes, const char *origin);
+/* Appends the text of a value; `flags` are jansson's. */
+pada_status pada_json_print(const json_t *value, size_t flags, pada_text *out);
+/* What to return where jansson says NULL or -1 for want of memory. */
+pada_status pada_json_out_of_memory(void);
 
 #ifdef __cplusplus
 }

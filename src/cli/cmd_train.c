@@ -241,7 +241,7 @@ static pada_status open_all(train *t)
                                 (int)t->recipe.batch_size, (int)t->recipe.batch_size);
 }
 
-static pada_status run_training(train *t, const char *config, const char *env)
+static pada_status run_training(train *t, const char *config, const char *start)
 {
     return pada_train(
         &(pada_train_desc){.engine = t->engine,
@@ -251,7 +251,7 @@ static pada_status run_training(train *t, const char *config, const char *env)
                            .settings = t->settings,
                            .run = t->out,
                            .config = config,
-                           .env = env,
+                           .start = start,
                            .checkpoint_seconds = t->train_args.checkpoint_seconds,
                            .checkpoint_steps = t->checkpoint_steps,
                            .max_seconds = t->train_args.max_seconds,
@@ -268,7 +268,7 @@ static pada_status run_training(train *t, const char *config, const char *env)
 static pada_status run(void *self, const pada_options *options)
 {
     train *t = self;
-    pada_text config = {0}, env = {0};
+    pada_text config = {0}, start = {0};
     pada_status st;
 
     pada_meter_init(&t->meter, t->train_args.quiet, t->json);
@@ -281,12 +281,13 @@ static pada_status run(void *self, const pada_options *options)
         st = PADA_FAIL(PADA_EINVAL, "no run folder: give --out RUN");
         goto out;
     }
+    if ((st = pada_run_check_folder(t->out)) != PADA_OK) goto out;
     if ((st = open_all(t)) != PADA_OK) goto out;
     pada_options_dump(options, &config);
     if ((st = config.status) != PADA_OK) goto out;
-    if ((st = pada_run_env(t->engine, t->data, &env)) != PADA_OK) goto out;
+    if ((st = pada_run_env(t->engine, t->data, &start)) != PADA_OK) goto out;
     if ((st = pada_run_lock_take(&t->lock, t->out)) != PADA_OK) goto out;
-    st = run_training(t, pada_text_str(&config), pada_text_str(&env));
+    st = run_training(t, pada_text_str(&config), pada_text_str(&start));
     pada_meter_end(&t->meter);
     if (st != PADA_OK) goto out;
     if (!t->json)
@@ -294,7 +295,7 @@ static pada_status run(void *self, const pada_options *options)
                t->recipe.epochs, pada_engine_weights_hash(t->engine));
 out:
     pada_text_deinit(&config);
-    pada_text_deinit(&env);
+    pada_text_deinit(&start);
     pada_train_events_deinit(&t->tensorboard);
     pada_run_lock_release(&t->lock);
     pada_engine_destroy(t->engine);

@@ -188,17 +188,22 @@ static pada_status open_all(truth *t)
 /* Takes the folder, stores or compares the configuration, and notes what the table is made with. */
 static pada_status open_folder(truth *t, const pada_options *options)
 {
-    pada_text config = {0}, env = {0};
+    pada_text config = {0}, start = {0};
+    pada_data_card card = {0};
     pada_status st;
 
     pada_options_dump(options, &config);
     if ((st = config.status) != PADA_OK) goto out;
-    if ((st = pada_run_env(t->engine, t->data, &env)) != PADA_OK) goto out;
+    if ((st = pada_run_env(t->engine, t->data, &start)) != PADA_OK) goto out;
     if ((st = pada_run_lock_take(&t->lock, t->out)) != PADA_OK) goto out;
-    st = pada_run_store(t->out, pada_text_str(&config), pada_text_str(&env));
+    if ((st = pada_data_card_init(&card, t->data)) != PADA_OK) goto out;
+    st = pada_run_store(t->out, &(pada_run_papers){.config = pada_text_str(&config),
+                                                   .start = pada_text_str(&start),
+                                                   .card = &card});
 out:
     pada_text_deinit(&config);
-    pada_text_deinit(&env);
+    pada_text_deinit(&start);
+    pada_data_card_deinit(&card);
     return st;
 }
 
@@ -361,6 +366,7 @@ static pada_status make_table(truth *t, const pada_options *options)
         fwrite(pada_builtin_truth, 1, pada_builtin_truth_bytes, stdout);
         return PADA_OK;
     }
+    PADA_TRY(pada_run_check_folder(t->out));
     PADA_TRY(open_all(t));
     PADA_TRY(open_folder(t, options));
     PADA_TRY(train_networks(t));

@@ -1,6 +1,9 @@
 /* run_args.c - a supernet and the images to evaluate it on, from options and a run folder. */
 #include "cli/run_args.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/file.h"
 #include "train/checkpoint.h"
 
@@ -83,6 +86,56 @@ static pada_status read_config(pada_supernet *net, const pada_options *options, 
     return st;
 }
 
+/* What the images of the training were: says the file of the weights, else the run. */
+static pada_status read_card(pada_supernet *net, const char *run)
+{
+    const char *weights = net->args.weights;
+
+    if (weights) PADA_TRY(pada_data_card_of_weights(&net->card, weights));
+    return run && !net->card.json ? pada_data_card_read(&net->card, run) : PADA_OK;
+}
+
+/* Whether something of this name may be opened. */
+static bool is_there(const char *data)
+{
+    return data[0] != '/' || pada_path_exists(data);
+}
+
+/* Without --data, the images of the training, wherever this command is run. */
+static pada_status find_data(pada_supernet *net, const char *run)
+{
+    const char *where = net->card.where;
+
+    if (!where) return PADA_OK;
+    if (is_there(where)) {
+        net->args.data = where;
+        return PADA_OK;
+    }
+    if (pada_path_exists(net->args.data)) return PADA_OK;
+    return PADA_FAIL(PADA_ENOENT, "%s: not there; give --data, the folder of the images of %s",
+                     where, run);
+}
+
+static void warn_of_changes(const pada_supernet *net, const char *who)
+{
+    const pada_split split = net->split;
+
+    if (net->card.n_images[split] > 0 && net->card.hash[split] != net->images.hash[split])
+        fprintf(stderr, "pada: %s: the %s images have changed since %s was trained\n",
+                net->args.data, pada_split_name(split), who);
+}
+
+/* Holds the images against those of the training. */
+static pada_status check_images(pada_supernet *net, const char *who, bool are_its_own)
+{
+    PADA_TRY(pada_data_card_init(&net->images, net->data));
+    if (!net->card.json) return PADA_OK;
+    PADA_TRY(pada_data_card_check_classes(&net->card, &net->images, who, net->args.data));
+    pada_dataset_normalise(net->data, net->card.mean, net->card.deviation);
+    if (are_its_own) warn_of_changes(net, who);
+    return PADA_OK;
+}
+
 static pada_status make_evaluator(pada_supernet *net, pada_evaluator **out)
 {
     const pada_run_args *args = &net->args;
@@ -105,15 +158,21 @@ static pada_status find_split(pada_supernet *net)
     return PADA_OK;
 }
 
-static pada_status open_images(pada_supernet *net)
+static pada_status open_images(pada_supernet *net, const pada_options *options, const char *run)
 {
+    const bool are_its_own = !pada_options_given(options, "data");
     pada_run_args *args = &net->args;
 
+    PADA_TRY(read_card(net, run));
+    if (are_its_own) PADA_TRY(find_data(net, run ? run : args->weights));
+    if (net->card.json && !pada_options_given(options, "image-size"))
+        args->space.image_size = net->card.image_size;
     PADA_TRY(find_split(net));
     PADA_TRY(pada_data_open(&net->data, &args->images,
                             &(pada_dataset_desc){.where = args->data,
                                                  .splits = PADA_SPLIT_BIT(net->split),
                                                  .image_size = (int)args->space.image_size}));
+    PADA_TRY(check_images(net, args->weights ? args->weights : run, are_its_own));
     PADA_TRY(pada_space_for_data(&net->space, &args->space, net->data));
     return make_evaluator(net, &net->workers[0].evaluator);
 }
@@ -121,8 +180,16 @@ static pada_status open_images(pada_supernet *net)
 /* The supernets of a run, or the one of its newest checkpoint. */
 static pada_status find_weights(pada_supernet *net, const char *run)
 {
+    pada_text notes = {0};
+
     PADA_TRY(pada_family_open(&net->family, run, &net->space));
-    return net->family ? PADA_OK : pada_checkpoint_newest(run, &net->checkpoint);
+    if (net->family) return PADA_OK;
+    const pada_status st = pada_checkpoint_newest(run, &net->checkpoint, &notes);
+    for (const char *line = pada_text_str(&notes), *end;
+         st == PADA_OK && (end = strchr(line, '\n')); line = end + 1)
+        fprintf(stderr, "pada: %.*s\n", (int)(end - line), line);
+    pada_text_deinit(&notes);
+    return st;
 }
 
 pada_status pada_supernet_open(pada_supernet *net, const pada_run_args *args,
@@ -133,7 +200,7 @@ pada_status pada_supernet_open(pada_supernet *net, const pada_run_args *args,
     net->args = *args;
     PADA_TRY(pada_computing_desc_from_args(&engine, &args->engine));
     if (run) PADA_TRY(read_config(net, options, run));
-    PADA_TRY(open_images(net));
+    PADA_TRY(open_images(net, options, run));
     if (run && !args->weights) PADA_TRY(find_weights(net, run));
     net->weights = args->weights ? args->weights : net->checkpoint.data;
     return PADA_OK;
@@ -168,6 +235,8 @@ void pada_supernet_close(pada_supernet *net)
     }
     pada_family_close(net->family);
     pada_dataset_close(net->data);
+    pada_data_card_deinit(&net->card);
+    pada_data_card_deinit(&net->images);
     pada_text_deinit(&net->checkpoint);
     pada_options_destroy(net->config);
     *net = (pada_supernet){0};

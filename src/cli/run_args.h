@@ -1,7 +1,7 @@
 /* run_args.h - a supernet and the images to evaluate it on, from options and a run folder.
  *
- *   RUN                      config.yaml has the space, its sizes and the data; the newest checkpoint
- *                            has the weights, or each of several supernets has its own
+ *   RUN                      config.yaml has the space and its sizes, data.json the images; the newest
+ *                            checkpoint has the weights, or each of several supernets has its own
  *   --weights, --space, ..   the same without a run folder; with one, a flag overrides it
  *
  * The batch size of an evaluation is an option of its own and never that of the training. */
@@ -12,7 +12,7 @@
 #include "cli/data_args.h"
 #include "cli/engine_args.h"
 #include "cli/space_args.h"
-#include "data/dataset.h"
+#include "data/data_card.h"
 #include "engine/engine.h"
 #include "study/evaluate.h"
 #include "study/ranking.h"
@@ -48,7 +48,9 @@ typedef struct pada_supernet {
     pada_space space;
     pada_family *family; /* of a run with several supernets; else NULL */
     pada_dataset *data;
-    pada_split split; /* the one of it that is open */
+    pada_split split;      /* the one of it that is open */
+    pada_data_card card;   /* of the images of the training; json NULL: nobody says */
+    pada_data_card images; /* of those in `data` */
     /* The first has its evaluator, and no engine, until all are loaded. */
     pada_ranking_worker workers[PADA_MAX_IN_FLIGHT];
     int n_workers;
@@ -57,7 +59,9 @@ typedef struct pada_supernet {
 /* Whether a word of the command line is a run folder. */
 bool pada_is_run(const char *word);
 
-/* Finds out what it is and opens the images: everything that is cheap. `run` may be NULL. */
+/* Finds out what it is and opens the images: everything that is cheap. `run` may be NULL. Images are
+ * normalised as those of the training were; other classes than its own are PADA_EDATA. Standard error
+ * is told of damaged checkpoints that were passed over, and of images that have changed. */
 pada_status pada_supernet_open(pada_supernet *net, const pada_run_args *args,
                                const pada_options *options, const char *run);
 /* Makes n_workers engines and loads the weights into each; without a file they are fresh ones of this seed,

@@ -1,4 +1,4 @@
-/* run_env.c - RUN/env.json: what a run was made with. */
+/* run_env.c - what a start of a run is made with, for RUN/env.json. */
 #include "cli/run_env.h"
 
 #include <sys/utsname.h>
@@ -22,6 +22,7 @@ pada_status pada_run_env(const pada_engine *e, const pada_dataset *data, pada_te
     json_t *object = json_object();
 
     uname(&machine);
+    pada_json_set(out, object, "started", utc_now());
     pada_json_set(out, object, "pada", json_string(pada_version()));
     pada_json_set(out, object, "commit", json_string(PADA_COMMIT));
     pada_json_set(out, object, "build", json_string(PADA_BUILD_TYPE));
@@ -30,11 +31,11 @@ pada_status pada_run_env(const pada_engine *e, const pada_dataset *data, pada_te
     pada_json_set(out, object, "release", json_string(machine.release));
     pada_json_set(out, object, "machine", json_string(machine.machine));
     pada_json_set(out, object, "host", json_string(machine.nodename));
-    pada_json_set(out, object, "backend", json_string(pada_engine_describe(e)));
+    pada_json_set(out, object, "backend", json_string(pada_engine_backend(e)->name));
+    pada_json_set(out, object, "device", json_string(pada_engine_describe(e)));
     pada_json_set(out, object, "memory_bytes", json_integer(pada_engine_memory_bytes(e)));
     pada_json_set(out, object, "data", json_string(data->name));
     pada_json_set(out, object, "train_images", json_integer(data->n_images[PADA_SPLIT_TRAIN]));
-    pada_json_set(out, object, "started", utc_now());
     pada_json_line(out, object);
     return out->status;
 }

@@ -1,12 +1,12 @@
-/* run_env.h - RUN/env.json: what a run was made with. */
+/* run_env.h - what a start of a run is made with, for RUN/env.json. */
 #ifndef PADA_CLI_RUN_ENV_H
 #define PADA_CLI_RUN_ENV_H
 
 #include "base/text.h"
 #include "engine/engine.h"
 
-/* Appends the contents: version, machine, backend with its threads, data set, time of this start.
- * Nothing in it influences the run. */
+/* Appends one JSON object: time, version, machine, backend and what it runs on, data set. Nothing in it
+ * influences the run; a run goes on with the backend it began with (run_starts.h). */
 pada_status pada_run_env(const pada_engine *e, const pada_dataset *data, pada_text *out);
 
 #endif

@@ -2,12 +2,13 @@
 #include "data/data_card.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
+#include "tensor/safetensors.h"
 
 #define FORMAT      1
 #define MAX_CLASSES 1000000
@@ -76,29 +77,15 @@ static json_t *json_splits(const pada_dataset *ds, bool *ok)
     return splits;
 }
 
-static int append_bytes(const char *bytes, size_t n, void *out)
-{
-    pada_text *text = out;
-
-    pada_text_add_bytes(text, bytes, n);
-    return text->status == PADA_OK ? 0 : -1;
-}
-
-static pada_status out_of_memory(void)
-{
-    return PADA_FAIL(PADA_ENOMEM, "out of memory (JSON)");
-}
-
 pada_status pada_data_card_print(const pada_data_card *card, bool with_where, pada_text *out)
 {
     json_t *copy = json_copy(card->json);
 
-    if (!copy) return out_of_memory();
+    if (!copy) return pada_json_out_of_memory();
     if (!with_where) json_object_del(copy, "where");
-    const int failed = json_dump_callback(copy, append_bytes, out, 0);
+    const pada_status st = pada_json_print(copy, 0, out);
     json_decref(copy);
-    PADA_TRY(out->status);
-    return failed ? out_of_memory() : PADA_OK;
+    return st;
 }
 
 /* ---- reading ---- */
@@ -194,10 +181,10 @@ static pada_status adopt(pada_data_card *card, json_t *json, const char *origin)
 
 pada_status pada_data_card_init(pada_data_card *card, const pada_dataset *ds)
 {
+    *card = (pada_data_card){0};
+    pada_json_begin();
     json_t *json = json_object();
     bool ok = json != NULL;
-
-    *card = (pada_data_card){0};
     set(json, "format", json_integer(FORMAT), &ok);
     set(json, "name", json_string(ds->name), &ok);
     if (ds->where) set(json, "where", json_name(ds->where), &ok);
@@ -209,37 +196,46 @@ pada_status pada_data_card_init(pada_data_card *card, const pada_dataset *ds)
     set(json, "splits", json_splits(ds, &ok), &ok);
     if (ok) return adopt(card, json, ds->name);
     json_decref(json);
-    return out_of_memory();
+    return pada_json_out_of_memory();
 }
 
 pada_status pada_data_card_parse(pada_data_card *card, const char *text, size_t bytes,
                                  const char *origin)
 {
-    json_error_t error;
-    json_t *json = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+    json_t *json;
 
     *card = (pada_data_card){0};
-    if (json) return adopt(card, json, origin);
-    if (json_error_code(&error) == json_error_out_of_memory) return out_of_memory();
-    return PADA_FAIL(PADA_EDATA, "%s:%d: %s", origin, error.line, error.text);
+    PADA_TRY(pada_json_parse(&json, text, bytes, origin));
+    return adopt(card, json, origin);
 }
 
 pada_status pada_data_card_read(pada_data_card *card, const char *run)
 {
     pada_text path = {0};
-    pada_file file = {0};
+    json_t *json;
     pada_status st;
 
     *card = (pada_data_card){0};
     pada_text_add(&path, "%s/" PADA_DATA_CARD_FILE, run);
     if ((st = path.status) == PADA_OK && pada_path_exists(path.data)) {
-        st = pada_file_open(&file, path.data);
-        if (st == PADA_OK)
-            st = pada_data_card_parse(card, file.data ? (const char *)file.data : "", file.bytes,
-                                      path.data);
-        pada_file_close(&file);
+        st = pada_json_open(&json, path.data);
+        if (st == PADA_OK) st = adopt(card, json, path.data);
     }
     pada_text_deinit(&path);
+    return st;
+}
+
+pada_status pada_data_card_of_weights(pada_data_card *card, const char *path)
+{
+    pada_safetensors *file;
+    pada_status st = PADA_OK;
+
+    *card = (pada_data_card){0};
+    if (!pada_path_exists(path)) return PADA_OK; /* said by whoever loads it */
+    PADA_TRY(pada_safetensors_open(&file, path));
+    const char *text = pada_safetensors_metadata(file, PADA_DATA_CARD_KEY);
+    if (text) st = pada_data_card_parse(card, text, strlen(text), path);
+    pada_safetensors_close(file);
     return st;
 }
 

@@ -15,6 +15,7 @@ extern "C" {
 #endif
 
 #define PADA_DATA_CARD_FILE "data.json" /* in a run folder */
+#define PADA_DATA_CARD_KEY  "data"      /* of the metadata of weights */
 
 /* Zero-initialise; deinit accepts that and failed ones. Strings are borrowed from `json`. */
 typedef struct pada_data_card {
@@ -34,6 +35,9 @@ pada_status pada_data_card_parse(pada_data_card *card, const char *text, size_t 
                                  const char *origin);
 /* From RUN/data.json; without that file json is NULL and the status PADA_OK. */
 pada_status pada_data_card_read(pada_data_card *card, const char *run);
+/* From the metadata of a file of weights; without it, or without the file, json is NULL and the status
+ * PADA_OK. */
+pada_status pada_data_card_of_weights(pada_data_card *card, const char *path);
 void pada_data_card_deinit(pada_data_card *card);
 
 /* Appends the text, without newline; `with_where`: with the place of the images. */

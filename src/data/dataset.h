@@ -47,9 +47,10 @@ typedef struct pada_dataset_desc {
 #define PADA_SPLIT_BIT(split) (1u << (split))
 
 typedef struct pada_dataset_ops {
-    const char *name;    /* as in datasets.def */
-    const char *summary; /* one line for `pada info` */
-    const char *wanted;  /* what a user gives to get it, for messages: "a folder with ..." */
+    const char *name;         /* as in datasets.def */
+    const char *const *names; /* what pada_dataset.name may be, for people; ends with NULL */
+    const char *summary;      /* one line for `pada info` */
+    const char *wanted;       /* what a user gives to get it, for messages: "a folder with ..." */
     /* Whether `where`, as the user gave it, is for this data set. */
     bool (*recognises)(const char *where);
     /* The PADA_SPLIT_BITs that it has; NULL: train and test. */

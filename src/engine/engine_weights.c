@@ -103,6 +103,7 @@ static pada_status load_tensors(pada_engine *e, const char *path, const pada_saf
             return PADA_FAIL(PADA_EDATA, "%s: tensor %s is not a parameter of this network", path,
                              name);
     }
+    PADA_TRY(pada_state_verify(st, path));
     for (int i = 0; i < n; i++) {
         const pada_param *p = pada_params_get(e->params, i);
         PADA_TRY(read_tensor(path, pada_safetensors_find(st, p->name), p, e->staging));

@@ -2,7 +2,7 @@
 #include "report/run_info.h"
 
 #include "base/file.h"
-#include "base/json.h"
+#include "train/run_starts.h"
 
 /* Shown as they stand in the file, so all are strings. */
 #define FACT(key, field)                                                                 \
@@ -43,15 +43,17 @@ static pada_status read_config(pada_run_info *info, const char *path)
 
 static pada_status read_env(pada_run_info *info, const char *path)
 {
-    json_t *env;
+    json_t *starts;
 
-    PADA_TRY(pada_json_open(&env, path));
-    info->env = env;
-    info->backend = json_string_value(json_object_get(env, "backend"));
-    info->version = json_string_value(json_object_get(env, "pada"));
-    info->commit = json_string_value(json_object_get(env, "commit"));
-    info->data_name = json_string_value(json_object_get(env, "data"));
-    info->started = json_string_value(json_object_get(env, "started"));
+    PADA_TRY(pada_run_starts_open(&starts, path));
+    const json_t *first = json_array_get(starts, 0),
+                 *last = json_array_get(starts, json_array_size(starts) - 1);
+    info->env = starts;
+    info->backend = json_string_value(json_object_get(last, "device"));
+    info->version = json_string_value(json_object_get(last, "pada"));
+    info->commit = json_string_value(json_object_get(last, "commit"));
+    info->data_name = json_string_value(json_object_get(last, "data"));
+    info->started = json_string_value(json_object_get(first, "started"));
     return PADA_OK;
 }
 

@@ -13,6 +13,7 @@ typedef struct pada_run_info {
     const char *method, *data, *space, *channels, *cells, *classes, *image_size, *epochs,
         *batch_size, *lr, *lr_schedule, *seed;
     const char *arch; /* of the method single */
+    /* of the newest start; `started` is the first one */
     const char *backend, *version, *commit, *data_name, *started;
     pada_text config;      /* the file as it is */
     pada_options *options; /* bound to the first strings, which it owns */

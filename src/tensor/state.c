@@ -7,7 +7,6 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "tensor/safetensors.h"
 
 #define MAX_NOTES  8
 #define NAME_BYTES 160
@@ -105,12 +104,12 @@ static uint64_t hash_file(const pada_safetensors *file)
     return hash;
 }
 
-static pada_status check_hash(const pada_safetensors *file, const char *path)
+pada_status pada_state_verify(const pada_safetensors *file, const char *path)
 {
     const char *want = pada_safetensors_metadata(file, HASH_KEY);
     char have[17];
 
-    if (!want) return PADA_FAIL(PADA_EDATA, "%s: not a checkpoint: it has no hash", path);
+    if (!want) return PADA_OK;
     print_hash(have, hash_file(file));
     if (strcmp(have, want) != 0)
         return PADA_FAIL(PADA_EDATA, "%s: damaged: its contents have the hash %s, not %s", path,
@@ -127,7 +126,11 @@ pada_status pada_state_open(pada_state **out, const char *path)
     s = *out;
     if ((st = pada_strdup(&s->path, path)) != PADA_OK) goto fail;
     if ((st = pada_safetensors_open(&s->file, path)) != PADA_OK) goto fail;
-    if ((st = check_hash(s->file, path)) != PADA_OK) goto fail;
+    if (!pada_safetensors_metadata(s->file, HASH_KEY)) {
+        st = PADA_FAIL(PADA_EDATA, "%s: not a checkpoint: it has no hash", path);
+        goto fail;
+    }
+    if ((st = pada_state_verify(s->file, path)) != PADA_OK) goto fail;
     return PADA_OK;
 fail:
     pada_state_destroy(s);
@@ -271,6 +274,20 @@ pada_status pada_state_finish(const pada_state *s)
         return PADA_FAIL(PADA_EDATA, "%s: %d tensors, of which this run knows %d", s->path,
                          pada_safetensors_count(s->file), s->n_taken);
     return PADA_OK;
+}
+
+int64_t pada_state_bytes(const pada_state *s)
+{
+    enum { ENTRY = 160, QUOTES = 8 }; /* of the header: type, shape and offsets; marks of a note */
+    size_t bytes = 4096;
+
+    PADA_ASSERT(!s->file);
+    for (int i = 0; i < s->n_tensors; i++)
+        bytes += s->tensors[i].bytes + strlen(s->tensors[i].name) + ENTRY;
+    /* Every byte of a text may be escaped. */
+    for (int i = 0; i < s->n_notes; i++)
+        bytes += 2 * (strlen(s->notes[i][0]) + strlen(s->notes[i][1])) + QUOTES;
+    return (int64_t)bytes;
 }
 
 pada_status pada_state_write(const pada_state *s, const char *path)

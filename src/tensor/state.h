@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "tensor/safetensors.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,6 +43,10 @@ pada_status pada_state_create(pada_state **out);
 pada_status pada_state_open(pada_state **out, const char *path);
 void pada_state_destroy(pada_state *state); /* NULL is fine */
 
+/* Whether an open file has the contents it was written with: one whose hash is wrong is PADA_EDATA. Files
+ * of other programs have none and are taken as they are. */
+pada_status pada_state_verify(const pada_safetensors *file, const char *path);
+
 bool pada_state_loading(const pada_state *state);
 
 /* An array of the run: stored as PADA_STATE_PREFIX name. Saving copies `data`; loading fills it,
@@ -65,6 +70,8 @@ pada_status pada_state_finish(const pada_state *state);
 pada_status pada_state_status(const pada_state *state);
 /* The hash of a file that is being loaded: of its tensors, in any order. */
 uint64_t pada_state_hash(const pada_state *state);
+/* Bytes of the file that would be written, or a little more. */
+int64_t pada_state_bytes(const pada_state *state);
 /* Writes what was visited, atomically. */
 pada_status pada_state_write(const pada_state *state, const char *path);
 

@@ -157,7 +157,18 @@ pada_status pada_checkpoint_open(pada_state **state, const char *run, pada_text 
     return st;
 }
 
-pada_status pada_checkpoint_newest(const char *run, pada_text *path)
+pada_status pada_checkpoint_room(const char *run, const pada_state *state, int64_t *bytes)
+{
+    int64_t *steps;
+    int n;
+
+    PADA_TRY(list_steps(run, &steps, &n));
+    pada_free(steps);
+    *bytes = (KEPT + 1 - (n < KEPT ? n : KEPT)) * pada_state_bytes(state);
+    return PADA_OK;
+}
+
+pada_status pada_checkpoint_newest(const char *run, pada_text *path, pada_text *notes)
 {
     int64_t *steps;
     pada_state *state = NULL;
@@ -171,9 +182,12 @@ pada_status pada_checkpoint_newest(const char *run, pada_text *path)
         st = path_of(&file, run, steps[i]);
         if (st == PADA_OK) st = pada_state_open(&state, pada_text_str(&file));
         if (st == PADA_OK) pada_text_add(path, "%s", pada_text_str(&file));
+        if (is_damage(st) && i + 1 < n && notes)
+            pada_text_add(notes, "%s; the checkpoint before it is used\n", pada_message());
         pada_text_deinit(&file);
     }
     pada_state_destroy(state);
     pada_free(steps);
-    return st == PADA_OK ? path->status : st;
+    if (st == PADA_OK) st = path->status;
+    return st == PADA_OK && notes ? notes->status : st;
 }

@@ -19,9 +19,13 @@ pada_status pada_checkpoint_save(const char *run, int64_t step, const pada_state
  * the run has none. What was damaged is renamed and told in `notes`, a line each. */
 pada_status pada_checkpoint_open(pada_state **state, const char *run, pada_text *notes);
 
-/* The file of the newest checkpoint that is whole, for reading only: nothing is renamed. None is
- * PADA_ENOENT. */
-pada_status pada_checkpoint_newest(const char *run, pada_text *path);
+/* The file of the newest checkpoint that is whole, for reading only: nothing is renamed; what was
+ * damaged is told in `notes`, a line each; NULL: not. None is PADA_ENOENT. */
+pada_status pada_checkpoint_newest(const char *run, pada_text *path, pada_text *notes);
+
+/* How many bytes of room a run needs for its checkpoints, those it has left out: the ones that are kept
+ * and the one that is being written, each as large as `state`. */
+pada_status pada_checkpoint_room(const char *run, const pada_state *state, int64_t *bytes);
 
 #ifdef __cplusplus
 }

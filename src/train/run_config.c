@@ -1,14 +1,19 @@
-/* run_config.c - the configuration of a run folder, and who may work in it. */
+/* run_config.c - the papers of a run folder, and who may work in it. */
 #include "train/run_config.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/text.h"
+#include "train/run_starts.h"
+
+#define CONFIG_FILE "config.yaml"
 
 pada_status pada_run_lock_take(pada_run_lock *lock, const char *run)
 {
@@ -30,6 +35,36 @@ void pada_run_lock_release(pada_run_lock *lock)
 {
     if (lock->fd > 0) close(lock->fd - 1);
     lock->fd = 0;
+}
+
+/* A name that says whose the folder is: the first one that is no remainder of a start that died. The
+ * buffer is for it; false: there is none. */
+static bool find_stranger(DIR *dir, char *name, size_t bytes)
+{
+    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
+        if (e->d_name[0] == '.' || strncmp(e->d_name, CONFIG_FILE ".tmp.", 16) == 0) continue;
+        snprintf(name, bytes, "%s", e->d_name);
+        return true;
+    }
+    return false;
+}
+
+pada_status pada_run_check_folder(const char *run)
+{
+    pada_text config = {0};
+    char name[256];
+
+    pada_text_add(&config, "%s/" CONFIG_FILE, run);
+    PADA_TRY(config.status);
+    const bool is_run = pada_path_exists(config.data);
+    pada_text_deinit(&config);
+    DIR *dir = is_run ? NULL : opendir(run);
+    if (!dir) return PADA_OK; /* what is wrong with it is said by whoever makes it */
+    const bool found = find_stranger(dir, name, sizeof name);
+    closedir(dir);
+    if (!found) return PADA_OK;
+    return PADA_FAIL(PADA_EINVAL, "%s: no run folder, and not empty: it has '%s'; give another one",
+                     run, name);
 }
 
 /* A line of a configuration: from `start`, without its end. */
@@ -60,14 +95,23 @@ static bool find_key(const char *text, const char *end, const line *key, line *o
     return false;
 }
 
+static bool is_one_of(const line *x, const char *const *keys)
+{
+    for (; keys && *keys; keys++)
+        if (strlen(*keys) == x->key_bytes && memcmp(*keys, x->start, x->key_bytes) == 0)
+            return true;
+    return false;
+}
+
 /* Appends what lines of `a` are not in `b`: "key (value there, value here)". With `only_missing`,
  * keys that `b` has are left to the other direction. */
 static void add_differences(pada_text *out, const char *a, const char *a_end, const char *b,
-                            const char *b_end, bool only_missing)
+                            const char *b_end, bool only_missing, const char *const *except)
 {
     line x, y;
 
     while (next_line(&a, a_end, &x)) {
+        if (is_one_of(&x, except)) continue;
         const bool found = find_key(b, b_end, &x, &y);
         if (found &&
             (only_missing || (x.bytes == y.bytes && memcmp(x.start, y.start, x.bytes) == 0)))
@@ -82,7 +126,7 @@ static void add_differences(pada_text *out, const char *a, const char *a_end, co
     }
 }
 
-static pada_status compare(const char *path, const char *config)
+static pada_status compare(const char *path, const char *config, const char *const *except)
 {
     pada_text differences = {0};
     pada_file file = {0};
@@ -91,8 +135,8 @@ static pada_status compare(const char *path, const char *config)
     PADA_TRY(pada_file_open(&file, path));
     const char *old = file.bytes > 0 ? (const char *)file.data : "", *old_end = old + file.bytes;
     const char *config_end = config + strlen(config);
-    add_differences(&differences, config, config_end, old, old_end, false);
-    add_differences(&differences, old, old_end, config, config_end, true);
+    add_differences(&differences, config, config_end, old, old_end, false, except);
+    add_differences(&differences, old, old_end, config, config_end, true, except);
     st = differences.status;
     if (st == PADA_OK && differences.length > 0)
         st = PADA_FAIL(PADA_EINVAL, "%s: this run has another configuration: %s", path,
@@ -102,32 +146,71 @@ static pada_status compare(const char *path, const char *config)
     return st;
 }
 
-pada_status pada_run_check_config(const char *run, const char *config)
+pada_status pada_run_check_config(const char *run, const char *config, const char *const *except)
 {
     pada_text path = {0};
     pada_status st;
 
-    pada_text_add(&path, "%s/config.yaml", run);
+    pada_text_add(&path, "%s/" CONFIG_FILE, run);
     st = path.status;
-    if (st == PADA_OK)
-        st = pada_path_exists(pada_text_str(&path))
-                 ? compare(pada_text_str(&path), config)
-                 : pada_file_replace(pada_text_str(&path), config, strlen(config));
+    if (st == PADA_OK && pada_path_exists(path.data)) st = compare(path.data, config, except);
     pada_text_deinit(&path);
     return st;
 }
 
-pada_status pada_run_store(const char *run, const char *config, const char *env)
+/* Writes RUN/NAME; `only_new`: unless it is there. */
+static pada_status write_paper(const char *run, const char *name, const char *text, bool only_new)
 {
     pada_text path = {0};
     pada_status st;
 
-    PADA_TRY(pada_make_dirs(run));
-    if (config) PADA_TRY(pada_run_check_config(run, config));
-    if (!env) return PADA_OK;
-    pada_text_add(&path, "%s/env.json", run);
+    pada_text_add(&path, "%s/%s", run, name);
     st = path.status;
-    if (st == PADA_OK) st = pada_file_replace(pada_text_str(&path), env, strlen(env));
+    if (st == PADA_OK && !(only_new && pada_path_exists(path.data)))
+        st = pada_file_replace(path.data, text, strlen(text));
     pada_text_deinit(&path);
     return st;
+}
+
+static pada_status write_card(const char *run, const pada_data_card *card)
+{
+    pada_text text = {0};
+    pada_status st = pada_data_card_print(card, true, &text);
+
+    pada_text_add(&text, "\n");
+    if (st == PADA_OK) st = text.status;
+    if (st == PADA_OK) st = write_paper(run, PADA_DATA_CARD_FILE, text.data, false);
+    pada_text_deinit(&text);
+    return st;
+}
+
+static pada_status check_papers(const char *run, const pada_run_papers *papers)
+{
+    const char *except[3] = {NULL};
+    pada_data_card there = {0};
+    bool has_starts = false;
+    int n = 0;
+
+    PADA_TRY(pada_data_card_read(&there, run));
+    const bool has_cards = there.json && papers->card;
+    pada_status st =
+        papers->start ? pada_run_starts_check(run, papers->start, &has_starts) : PADA_OK;
+    if (has_cards) except[n++] = "data";
+    if (has_starts) except[n++] = "backend";
+    if (st == PADA_OK && papers->config) st = pada_run_check_config(run, papers->config, except);
+    if (st == PADA_OK && has_cards)
+        st = pada_data_card_check_same(&there, papers->card, run,
+                                       papers->card->where ? papers->card->where
+                                                           : papers->card->name);
+    pada_data_card_deinit(&there);
+    return st;
+}
+
+pada_status pada_run_store(const char *run, const pada_run_papers *papers)
+{
+    PADA_TRY(pada_make_dirs(run));
+    PADA_TRY(check_papers(run, papers));
+    if (papers->config) PADA_TRY(write_paper(run, CONFIG_FILE, papers->config, true));
+    if (papers->card) PADA_TRY(write_card(run, papers->card));
+    return papers->start ? pada_run_starts_add(run, papers->start) : PADA_OK;
 }

@@ -1,8 +1,8 @@
-/* run_config.h - the configuration of a run folder, and who may work in it. */
+/* run_config.h - the papers of a run folder, and who may work in it. */
 #ifndef PADA_TRAIN_RUN_CONFIG_H
 #define PADA_TRAIN_RUN_CONFIG_H
 
-#include "base/status.h"
+#include "data/data_card.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,13 +18,28 @@ typedef struct pada_run_lock {
 pada_status pada_run_lock_take(pada_run_lock *lock, const char *run);
 void pada_run_lock_release(pada_run_lock *lock);
 
-/* Stores the configuration (lines `key: value`, as pada_options_dump writes them) as
- * RUN/config.yaml, or compares it with the one that is there: PADA_EINVAL naming the keys that
- * differ. */
-pada_status pada_run_check_config(const char *run, const char *config);
+/* Whether a run may be begun or continued in the folder: one that is not there, has nothing in it
+ * (names that begin with a dot do not count) or is a run already. Another one is PADA_EINVAL naming
+ * something that is in it. Nothing is written. */
+pada_status pada_run_check_folder(const char *run);
 
-/* The same, and `env` becomes RUN/env.json. Either may be NULL. The folder is made. */
-pada_status pada_run_store(const char *run, const char *config, const char *env);
+/* Compares a configuration (lines `key: value`, as pada_options_dump writes them) with
+ * RUN/config.yaml, if that is there: PADA_EINVAL naming the keys that differ. `except` ends with NULL:
+ * keys that are compared otherwise; NULL: none. */
+pada_status pada_run_check_config(const char *run, const char *config, const char *const *except);
+
+/* What a start says about itself; each may be NULL. */
+typedef struct pada_run_papers {
+    const char *config;         /* RUN/config.yaml */
+    const char *start;          /* JSON of this start, for RUN/env.json (run_starts.h) */
+    const pada_data_card *card; /* RUN/data.json */
+} pada_run_papers;
+
+/* Makes the folder, compares the papers with those that are there, and only then writes: what is
+ * missing, where the images are now, and one more start. Another configuration or backend is
+ * PADA_EINVAL, other images are PADA_EDATA. Where a run has a card, the path of its images may differ;
+ * where it has starts, they are what a backend is compared with. */
+pada_status pada_run_store(const char *run, const pada_run_papers *papers);
 
 #ifdef __cplusplus
 }

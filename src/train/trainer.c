@@ -144,6 +144,9 @@ static void end(trainer *t)
     pada_free(t->order);
     pada_free(t->counts);
     pada_free(t->classes);
+    pada_room_release(&t->room);
+    pada_text_deinit(&t->card_note);
+    pada_data_card_deinit(&t->card);
 }
 
 /* ---- epochs ---- */

@@ -2,7 +2,8 @@
  *
  * A run is a function of its description. It may be stopped after any step, or die, and is continued
  * by calling pada_train again with the same description: it goes on from the newest checkpoint and
- * ends with the same bits. Nothing is written before everything has been checked. */
+ * ends with the same bits. Nothing is written before everything has been checked. A folder whose images
+ * were others is PADA_EDATA; one without room for the checkpoints PADA_EIO, before the first step. */
 #ifndef PADA_TRAIN_TRAINER_H
 #define PADA_TRAIN_TRAINER_H
 
@@ -53,7 +54,7 @@ typedef struct pada_train_desc {
     const void *settings;      /* of the strategy */
     const char *run;           /* run folder; NULL: nothing is stored (one supernet only) */
     const char *config;        /* RUN/config.yaml: stored, or compared (run_config.h); or NULL */
-    const char *env;           /* RUN/env.json: replaced; or NULL */
+    const char *start;         /* JSON of this start, added to RUN/env.json; or NULL */
     double checkpoint_seconds; /* between checkpoints; 0: only at the end */
     int64_t checkpoint_steps;  /* also every so many steps; 0: not */
     double max_seconds;        /* stop then; 0: never */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "train/checkpoint.h"
 #include "train/family.h"
 #include "train/run_config.h"
@@ -17,24 +18,57 @@ static void visit(trainer *t, pada_state *state)
     pada_state_note(state, "format", "pt");
     pada_state_note(state, "space", t->env.space->ops->name);
     pada_state_note(state, "method", desc->strategy->name);
+    if (t->card_note.data) pada_state_note(state, PADA_DATA_CARD_KEY, t->card_note.data);
     pada_state_array(state, "position", PADA_STATE_I64, t->position, 2);
     pada_engine_visit(desc->engine, state);
     if (desc->strategy->visit) desc->strategy->visit(t->strategy, state);
 }
 
-pada_status pada__trainer_save(trainer *t)
+/* Holds the room that the checkpoints of the run still need. */
+static pada_status hold_room(trainer *t, const pada_state *state)
+{
+    pada_text folder = {0};
+    int64_t bytes;
+    pada_status st;
+
+    PADA_TRY(pada_checkpoint_room(t->desc->run, state, &bytes));
+    pada_text_add(&folder, "%s/ckpt", t->desc->run);
+    if ((st = folder.status) == PADA_OK) st = pada_make_dirs(folder.data);
+    if (st == PADA_OK) st = pada_room_hold(&t->room, folder.data, bytes);
+    pada_text_deinit(&folder);
+    return st;
+}
+
+static pada_status save(trainer *t, const pada_state *state)
+{
+    /* First: no checkpoint is on the disk before the rows of the epochs that it is behind. */
+    PADA_TRY(pada_epoch_metrics_sync(t->desc->run));
+    pada_room_release(&t->room); /* the checkpoint takes it */
+    PADA_TRY(pada_checkpoint_save(t->desc->run, steps_done(t), state));
+    if (is_done(t)) return PADA_OK;
+    /* Whoever has filled the disk meanwhile may clear it before the next checkpoint. */
+    const pada_status st = hold_room(t, state);
+    return st == PADA_EIO ? PADA_OK : st;
+}
+
+/* Visits the state of now for writing and gives it to `use`. */
+static pada_status with_state(trainer *t, pada_status (*use)(trainer *t, const pada_state *state))
 {
     pada_state *state;
     pada_status st;
 
-    if (!t->desc->run) return PADA_OK;
     PADA_TRY(pada_state_create(&state));
     visit(t, state);
     st = pada_state_finish(state);
-    /* First: no checkpoint is on the disk before the rows of the epochs that it is behind. */
-    if (st == PADA_OK) st = pada_epoch_metrics_sync(t->desc->run);
-    if (st == PADA_OK) st = pada_checkpoint_save(t->desc->run, steps_done(t), state);
+    if (st == PADA_OK) st = use(t, state);
     pada_state_destroy(state);
+    return st;
+}
+
+pada_status pada__trainer_save(trainer *t)
+{
+    if (!t->desc->run) return PADA_OK;
+    const pada_status st = with_state(t, save);
     t->saved = pada_clock_seconds();
     return st;
 }
@@ -107,6 +141,33 @@ static pada_status rewind_metrics(trainer *t)
     return PADA_OK;
 }
 
+/* The papers of the run: its own card of the images, and what the caller gave. */
+static pada_status store_papers(trainer *t)
+{
+    const pada_train_desc *desc = t->desc;
+
+    PADA_TRY(pada_data_card_init(&t->card, desc->data));
+    PADA_TRY(pada_data_card_print(&t->card, false, &t->card_note));
+    return pada_run_store(
+        desc->run,
+        &(pada_run_papers){.config = desc->config, .start = desc->start, .card = &t->card});
+}
+
+/* Removes what earlier starts that were killed while they wrote have left. */
+static pada_status tidy(const char *run)
+{
+    static const char *const folders[] = {"", "/ckpt", "/supernets"};
+
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        pada_text folder = {0};
+        pada_text_add(&folder, "%s%s", run, folders[i]);
+        PADA_TRY(folder.status);
+        pada_remove_orphans(folder.data);
+        pada_text_deinit(&folder);
+    }
+    return PADA_OK;
+}
+
 pada_status pada__trainer_resume(trainer *t)
 {
     pada_text notes = {0};
@@ -114,7 +175,8 @@ pada_status pada__trainer_resume(trainer *t)
     pada_status st;
 
     if (!t->desc->run) return PADA_OK;
-    PADA_TRY(pada_run_store(t->desc->run, t->desc->config, t->desc->env));
+    PADA_TRY(store_papers(t));
+    PADA_TRY(tidy(t->desc->run));
     if (t->table.n_phases > 1) PADA_TRY(pada_family_begin(t->desc->run));
     st = pada_checkpoint_open(&state, t->desc->run, &notes);
     if (notes.data) tell_lines(t, notes.data);
@@ -128,5 +190,6 @@ pada_status pada__trainer_resume(trainer *t)
     t->first_step = steps_done(t);
     pada_state_destroy(state);
     pada_text_deinit(&notes);
+    if (st == PADA_OK && !is_done(t)) st = with_state(t, hold_room);
     return st == PADA_OK ? rewind_metrics(t) : st;
 }

@@ -2,6 +2,8 @@
 #ifndef PADA_TRAIN_TRAINER_STATE_H
 #define PADA_TRAIN_TRAINER_STATE_H
 
+#include "base/room.h"
+#include "data/data_card.h"
 #include "space/subspace.h"
 #include "train/timetable.h"
 #include "train/trainer.h"
@@ -28,6 +30,9 @@ typedef struct trainer {
     int64_t first_step; /* of this process */
     double loss_sum;    /* of the first n_summed draws of the epoch */
     int n_summed, n_right;
+    pada_data_card card; /* of the images; in runs with a folder */
+    pada_text card_note; /* of the checkpoints */
+    pada_room room;      /* for the next checkpoints */
     char warned[sizeof((pada_epoch_metrics *)NULL)->warnings]; /* words told so far */
 } trainer;
 

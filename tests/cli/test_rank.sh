@@ -17,7 +17,7 @@ printf 'arch,cifar10,other\n%s,94,1\n%s,90,2\n%s,60,3\n%s,10,4\n' "$a" "$b" "$c"
 printf 'note,score,arch\nx,3,%s\ny,1,%s\n,4,%s\nz,2,%s\n' "$b" "$d" "$a" "$c" >"$scores"
 
 rank_scores() {
-    pada rank --predictions "$scores" --truth "$truth" "$@"
+    pada rank --predictions "$scores" --truth "$truth" --truth-column cifar10 "$@"
 }
 no_ranking() {
     checks=$((checks + 1))
@@ -83,7 +83,7 @@ expect_out_has "{\"rank\": 1, \"ties\": 2, \"arch\": \"$b\", \"score\": 8.0, \"s
 
 # Networks of one file only are told and left out; the tie is broken by the row of the table.
 printf 'arch,score\n%s,5\n%s,5\n%s,9\n%s,1\n' "$b" "$a" "$other" "$e" >"$work/some.csv"
-pada rank --predictions "$work/some.csv" --truth "$truth" --json
+pada rank --predictions "$work/some.csv" --truth "$truth" --truth-column cifar10 --json
 expect_rc 0
 expect_err "2 networks in common; 2 of $work/some.csv are not in $truth, 2 the other way round"
 expect_out_has '"n": 2, "tau_b": null, '
@@ -94,7 +94,7 @@ expect_out_has '"p_at_top5_expected": 0.5, '
 
 bad_scores() { # bad_scores TEXT MESSAGE
     printf "$1" >"$work/bad.csv"
-    pada rank --predictions "$work/bad.csv" --truth "$truth" --json
+    pada rank --predictions "$work/bad.csv" --truth "$truth" --truth-column cifar10 --json
     refused 65 "$work/bad.csv$2"
 }
 bad_truth() {
@@ -119,7 +119,7 @@ bad_truth '' ': the file is empty'
 bad_truth "arch,cifar10\n$a,1\n$b,2\n$a,3\n" ':4: the architecture of line 2 again'
 bad_truth "arch,cifar10\n$a,1\n$b,inf\n" ":3: cifar10: 'inf' is not a number"
 bad_truth "arch,cifar10\n$a,1\n$b" ':3: too few columns'
-pada rank --predictions "$work/none.csv" --truth "$truth"
+pada rank --predictions "$work/none.csv" --truth "$truth" --truth-column cifar10
 refused 66 "$work/none.csv: No such file or directory"
 pada rank --predictions "$scores" --truth "$work/none.csv"
 refused 66 "$work/none.csv: No such file or directory"
@@ -128,6 +128,15 @@ refused 2 "unknown truth column 'cifar11'; did you mean 'cifar10'?"
 printf 'arch,x,y\n%s,1,2\n%s,2,3\n' "$a" "$b" >"$work/two.csv"
 pada rank --predictions "$scores" --truth "$work/two.csv"
 refused 2 "$work/two.csv: which column? give --truth-column, one of: x y"
+pada rank --predictions "$scores" --truth "$truth" # not even that of the benchmark
+refused 2 "$truth: which column? give --truth-column, one of: cifar10 other"
+printf 'arch,x,x_0,x_12\n%s,1,2,3\n%s,2,3,3\n' "$a" "$b" >"$work/seeds.csv" # one column, and its seeds
+pada rank --predictions "$scores" --truth "$work/seeds.csv" --json
+expect_rc 0
+expect_out_has '"truth_column": "x"'
+printf 'arch,x,x_0,x_y\n%s,1,2,3\n%s,2,3,3\n' "$a" "$b" >"$work/seeds.csv"
+pada rank --predictions "$scores" --truth "$work/seeds.csv"
+refused 2 "$work/seeds.csv: which column? give --truth-column, one of: x x_0 x_y"
 
 # ---- wrong calls ----
 
@@ -298,6 +307,9 @@ rank_small --networks truth
 refused 2 '--networks truth: give the table with --truth FILE.csv'
 rank_small --networks 3 --list "$work/list"
 refused 2 '--list and --networks: give one of them'
+sed 's/,other//; s/,[0-9]$//' "$truth" >"$work/one.csv"
+rank_small --networks 3 --truth "$work/one.csv"
+refused 65 "$work/one.csv: the truth of cifar10, but the data set is builtin; to compare them all the same give --truth-column cifar10"
 rank_small --networks 3 --truth "$truth" # the data set is `builtin`, and there are two columns
 refused 2 'which column? give --truth-column, one of: cifar10 other'
 rank_small --list "$work/none"
@@ -328,6 +340,8 @@ END
 pada rank "$run" --list "$work/list" --limit 20 --batch-size 8
 expect_rc 0
 check "$(cat "$run/ranking.csv")" = "$(cat "$work/list.csv")"
+grep -q "^pada: $run/ckpt/00000040.safetensors: .*; the checkpoint before it is used$" "$work/err" || complain 'nothing said'
+rm "$run/ckpt/00000040.safetensors"
 check "$(ls "$run/scores" | wc -l)" -eq 1
 pada rank "$run" --list "$work/list" --limit 20 --batch-size 8 --out "$out"
 check "$(cat "$out")" = "$(cat "$work/list.csv")"
@@ -411,6 +425,7 @@ pada eval "$run" "$a" --data "$work/none"
 refused 66 "$work/none: no such folder"
 
 rm "$run/ckpt/00000030.safetensors"
+head -c 100 "$w" >"$run/ckpt/00000040.safetensors"
 pada eval "$run" "$a"
 refused 65 "$run/ckpt/00000040.safetensors: "
 rm "$run/ckpt/00000040.safetensors"

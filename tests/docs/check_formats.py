@@ -42,6 +42,15 @@ def main():
         if name not in ("report.html", "supernets") and not glob.glob(os.path.join(run, name)):
             fail("Run folder", files, os.listdir(run))
 
+    with open(os.path.join(run, "data.json"), encoding="utf-8") as file:
+        card = json.load(file)
+    if table(text, "data.json")[0] != list(card):
+        fail("data.json", table(text, "data.json")[0], card)
+    with open(os.path.join(run, "env.json"), encoding="utf-8") as file:
+        env = json.load(file)
+    if list(env) != ["format", "starts"] or table(text, "env.json")[0] != list(env["starts"][0]):
+        fail("env.json", table(text, "env.json")[0], env["starts"][0])
+
     choices = info["spaces"][0]["slots"][0]
     columns = []
     for name in table(text, "metrics.csv")[0]:

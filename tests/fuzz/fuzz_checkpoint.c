@@ -15,7 +15,7 @@ static void open_newest(const char *run)
     pada_state *state;
     double numbers[MAX_COUNT];
 
-    (void)pada_checkpoint_newest(run, &path);
+    (void)pada_checkpoint_newest(run, &path, NULL);
     FUZZ_CHECK(pada_checkpoint_open(&state, run, &notes) == PADA_OK);
     if (state) {
         const int64_t count = pada_state_count(state, "numbers");

@@ -12,9 +12,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     char *text = fuzz_string(data, n);
 
     (void)fuzz_file("run/config.yaml", data, n);
-    if (pada_run_check_config(run, config) == PADA_OK) /* then it says the same */
+    if (pada_run_check_config(run, config, NULL) == PADA_OK) /* then it says the same */
         FUZZ_CHECK(n > 0);
-    (void)pada_run_check_config(run, text);
+    (void)pada_run_check_config(run, text, NULL);
     free(text);
     return 0;
 }

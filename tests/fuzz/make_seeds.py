@@ -87,13 +87,14 @@ def seeds():
     yield "run_config", "other", 'method: "pada"\nepochs: 5\nmore: 1\n'
     yield "run_env", "env", json.dumps({"pada": "0.1.0", "commit": "0123abcd", "backend": "avx2, 2 threads",
                                         "data": "builtin", "started": "2026-01-01"}) + "\n"
+    yield "run_env", "starts", json.dumps({"format": 1, "starts": [{"backend": "cpu", "device": "avx2, 2 threads"}, {"pada": "0.2"}]})
     yield "run_env", "list", '[{"pada": "1"}, {"pada": 2}]'
     card = {"format": 1, "name": "image folder", "where": "/home/me/photos", "n_classes": 2, "classes": ["cat", "dog"],
             "image_size": 32, "mean": [0.5, 0.25, 0.1], "deviation": [0.1, 0.2, 0.3],
-            "splits": {"train": {"images": 80, "hash": "90c4000000000001"}, "test": {"images": 20, "hash": "0"}}}
+            "splits": {"train": {"images": 80, "hash": "90c4000000000001"}, "test": {"images": 20, "hash": "0000000000000002"}}}
     yield "data_card", "folder", json.dumps(card)
     yield "data_card", "newer", json.dumps({**card, "format": 2})
-    yield "data_card", "numbers", json.dumps({key: value for key, value in card.items() if key not in ("classes", "where")})
+    yield "data_card", "numbers", json.dumps({**card, "classes": None, "splits": {}})
     rows = bytes(768 * 2)
     for protocol in (2, 3, 4, 5):
         yield "pickle", f"lists_p{protocol}", pickle.dumps({"labels": [1, 2, 300, 70000], "data": [b"ab", 1.5, None]}, protocol)

@@ -34,6 +34,7 @@ static inline void tiny_data_init(tiny_data *tiny)
                                  .n_classes = TINY_CLASSES,
                                  .shape = {PADA_IMAGE_CHANNELS, TINY_SIDE, TINY_SIDE},
                                  .n_images = {TINY_TRAIN, TINY_TEST},
+                                 .deviation = {1, 1, 1},
                                  .pad = 1}};
     for (int c = 0; c < PADA_IMAGE_CHANNELS; c++)
         for (int byte = 0; byte < 256; byte++)
