@@ -99,22 +99,68 @@ static pada_status read_contestant(const compare *c, contestant *who, pada_truth
     return pada_truth_open_column(table, &c->space, who->file.data, "score");
 }
 
-/* The truth, by default of the data set of the first run folder that names one. */
+/* What a run says about its images. */
+typedef struct images {
+    const char *run;  /* the word */
+    const char *name; /* of the data set, borrowed from one of the others; NULL: it does not say */
+    pada_data_card card; /* json NULL: only the name is known */
+    pada_run_info info;
+} images;
+
+/* Compares what is read about the images of a run with what the first one says. */
+static pada_status check_images(const compare *c, const images *its, const images *first)
+{
+    PADA_TRY(pada_truth_check_images(&c->truth_args, &its->card, its->run));
+    if (its->card.json && first->card.json)
+        return pada_data_card_check_same(&first->card, &its->card, first->run, its->run);
+    if (!its->name || !first->name || strcmp(its->name, first->name) == 0) return PADA_OK;
+    return PADA_FAIL(PADA_EDATA, "%s was trained on %s, but %s on %s", its->run, its->name,
+                     first->run, first->name);
+}
+
+static pada_status read_images(images *its, const char *run)
+{
+    pada_text notes = {0}; /* of no interest here */
+    pada_status st = pada_run_info_read(&its->info, run, &notes);
+
+    pada_text_deinit(&notes);
+    PADA_TRY(st);
+    PADA_TRY(pada_data_card_read(&its->card, run));
+    its->name = its->card.json ? its->card.name : its->info.data_name;
+    its->run = run;
+    return PADA_OK;
+}
+
+static void free_images(images *its)
+{
+    pada_data_card_deinit(&its->card);
+    pada_run_info_deinit(&its->info);
+    *its = (images){0};
+}
+
+/* One more run; the first that says something about its images is kept as `first`. */
+static pada_status check_run(const compare *c, const char *run, images *first)
+{
+    images other = {0}, *its = first->name ? &other : first;
+
+    free_images(its);
+    pada_status st = read_images(its, run);
+    if (st == PADA_OK) st = check_images(c, its, first);
+    free_images(&other);
+    return st;
+}
+
+/* The truth, by default of the data set of the runs, which must be the same for all. */
 static pada_status open_truth(compare *c, const pada_options *options)
 {
-    pada_run_info info = {0};
-    pada_text notes = {0}; /* of no interest here */
+    images first = {0};
     pada_status st = PADA_OK;
 
-    for (int i = 0; i < pada_options_n_words(options) && st == PADA_OK && !info.data_name; i++) {
-        if (!pada_path_is_dir(pada_options_word(options, i))) continue;
-        pada_run_info_deinit(&info);
-        st = pada_run_info_read(&info, pada_options_word(options, i), &notes);
-    }
-    if (st == PADA_OK)
-        st = pada_truth_from_args(&c->truth, &c->truth_args, &c->space, info.data_name);
-    pada_text_deinit(&notes);
-    pada_run_info_deinit(&info);
+    for (int i = 0; i < pada_options_n_words(options) && st == PADA_OK; i++)
+        if (pada_path_is_dir(pada_options_word(options, i)))
+            st = check_run(c, pada_options_word(options, i), &first);
+    if (st == PADA_OK) st = pada_truth_from_args(&c->truth, &c->truth_args, &c->space, first.name);
+    free_images(&first);
     return st;
 }
 

@@ -432,6 +432,8 @@ static pada_status make_scores(rank *r, const pada_options *options)
         pada_meter_say(&r->meter, r->net.data->set_aside);
     r->space = r->net.space;
     PADA_TRY(open_truth(r, r->net.data->name));
+    PADA_TRY(
+        pada_truth_check_images(&r->truth_args, &r->net.card, r->run ? r->run : r->net.weights));
     PADA_TRY(choose_networks(r));
     PADA_TRY(name_files(r));
     PADA_TRY(load_supernet(r));

@@ -71,6 +71,45 @@ static pada_status take_words(report *r, const pada_options *options)
     return PADA_OK;
 }
 
+/* Whether a folder has something to report: an epoch or a ranking. */
+static pada_status look_for(const char *run, const char *name, bool *found)
+{
+    pada_text path = {0};
+
+    pada_text_add(&path, "%s/%s", run, name);
+    PADA_TRY(path.status);
+    *found = *found || pada_path_exists(path.data);
+    pada_text_deinit(&path);
+    return PADA_OK;
+}
+
+/* One empty run among others is said on the page; a page about nothing is not written. */
+static pada_status check_contents(const report *r)
+{
+    bool found = false;
+
+    for (int i = 0; i < r->n_runs; i++) {
+        PADA_TRY(look_for(r->runs[i], "metrics.csv", &found));
+        PADA_TRY(look_for(r->runs[i], "ranking.csv", &found));
+    }
+    if (found) return PADA_OK;
+    return PADA_FAIL(PADA_EDATA, "%s: nothing to report: neither metrics.csv nor ranking.csv",
+                     r->runs[0]);
+}
+
+/* The runs must be of the images of the truth, where it says which they are. */
+static pada_status check_truth(const report *r)
+{
+    for (int i = 0; i < r->n_runs; i++) {
+        pada_data_card card;
+        PADA_TRY(pada_data_card_read(&card, r->runs[i]));
+        const pada_status st = pada_truth_check_images(&r->truth_args, &card, r->runs[i]);
+        pada_data_card_deinit(&card);
+        PADA_TRY(st);
+    }
+    return PADA_OK;
+}
+
 /* The space of the first run, and its truth. A folder that does not say is one of NAS-Bench-201. */
 static pada_status open_truth(report *r)
 {
@@ -83,6 +122,7 @@ static pada_status open_truth(report *r)
     PADA_TRY(pada_space_find(&ops, r->info.space ? r->info.space : "nb201"));
     PADA_TRY(pada_space_init(&r->space, ops, &(pada_space_config){0}));
     if (!r->truth_args.file) return PADA_OK;
+    PADA_TRY(check_truth(r));
     return pada_truth_from_args(&r->truth, &r->truth_args, &r->space, r->info.data_name);
 }
 
@@ -114,6 +154,7 @@ static pada_status make_report(report *r, const pada_options *options)
     pada_text path = {0};
 
     PADA_TRY(take_words(r, options));
+    PADA_TRY(check_contents(r));
     PADA_TRY(open_truth(r));
     if (!r->out && r->n_runs == 1) pada_text_add(&path, "%s/", r->runs[0]);
     pada_text_add(&path, "%s", r->out ? r->out : REPORT_FILE);

@@ -3,6 +3,7 @@
 #define PADA_CLI_TRUTH_ARGS_H
 
 #include "base/option.h"
+#include "data/data_card.h"
 #include "study/truth_table.h"
 
 typedef struct pada_truth_args {
@@ -19,10 +20,16 @@ typedef struct pada_truth_column_view {
     const double *values; /* borrowed */
 } pada_truth_column_view;
 
-/* Opens --truth. Without --truth-column it is the only column, or that of the data set: its name in
- * lower case without punctuation. data_name NULL, where nobody says which it is: CIFAR-10, that of the
- * benchmark. Neither column is PADA_EINVAL and lists those there are. On failure the table is NULL. */
+/* Opens --truth. Without --truth-column it is that of the data set (its name in lower case without
+ * punctuation) or the only one, not counting those of single seeds, NAME_N beside NAME. Neither is
+ * PADA_EINVAL and lists those there are; the only one being that of another data set is PADA_EDATA.
+ * data_name NULL: nobody says which it is. On failure the table is NULL. */
 pada_status pada_truth_from_args(pada_truth_column_view *out, const pada_truth_args *args,
                                  const pada_space *space, const char *data_name);
+
+/* A table of `pada truth` lies beside the card of its images: whether a run was trained on the same.
+ * Others are PADA_EDATA. A card without JSON, and a table without card, say nothing. */
+pada_status pada_truth_check_images(const pada_truth_args *args, const pada_data_card *card,
+                                    const char *run);
 
 #endif

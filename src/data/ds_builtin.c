@@ -258,6 +258,7 @@ static int label(const pada_dataset *ds, pada_split split, int i)
 
 const pada_dataset_ops pada_dataset_builtin = {
     .name = "builtin",
+    .names = (const char *const[]){"builtin", NULL},
     .summary = "ten classes of generated 16x16 images, 2,000 to train and 1,000 to test",
     .wanted = "the word builtin",
     .recognises = recognises,

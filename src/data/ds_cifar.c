@@ -227,6 +227,7 @@ static void remark(const pada_dataset *ds, pada_text *out)
 
 const pada_dataset_ops pada_dataset_cifar = {
     .name = "cifar",
+    .names = (const char *const[]){"CIFAR-10", "CIFAR-100", NULL},
     .summary = "CIFAR-10 or CIFAR-100, a folder with the binary version",
     .wanted = "a folder with data_batch_1.bin to data_batch_5.bin and test_batch.bin (CIFAR-10), "
               "or with train.bin and test.bin (CIFAR-100)",

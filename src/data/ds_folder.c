@@ -312,6 +312,7 @@ static const char *file(const pada_dataset *ds, pada_split split, int i)
 
 const pada_dataset_ops pada_dataset_folder = {
     .name = "folder",
+    .names = (const char *const[]){"image folder", NULL},
     .summary = "PNG, JPEG and WebP images in class folders, scaled to one size",
     .wanted = "a folder with " PADA_IMAGE_READ
               " images in class folders, or in class folders of train, val and test",

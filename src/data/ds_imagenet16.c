@@ -180,6 +180,7 @@ static void remark(const pada_dataset *ds, pada_text *out)
 
 const pada_dataset_ops pada_dataset_imagenet16 = {
     .name = "imagenet16",
+    .names = (const char *const[]){"ImageNet16-120", NULL},
     .summary = "ImageNet16-120, a folder with the pickles of ImageNet in 16x16 pixels",
     .wanted = "a folder with train_data_batch_1 to train_data_batch_10 and val_data (ImageNet16)",
     .recognises = recognises,

@@ -89,15 +89,41 @@ compare "$work/run_a" "$work/run_b"
 grep -Eq "^$work/run_a +3 +16 +2\.00 +34 " "$work/out" || complain 'no cost of run_a'
 grep -Eq "^$work/run_b +- +- +- +- " "$work/out" || complain 'a cost of run_b'
 
-# The column of the data set that the runs were made with; without runs, that of the benchmark.
+# The column of the data set that the runs were made with; without runs there is none that could be meant.
 awk -F, 'NR == 1 { print "arch,cifar10,myphotos"; next } { print $1 "," $2 "," 100 - $2 }' "$truth" >"$work/two.csv"
 printf '{"data": "My Photos"}\n' >"$work/run_b/env.json"
 pada compare "$work/run_a" "$work/run_b" --truth "$work/two.csv" --bootstrap 0 --json
 expect_rc 0
 expect_out_has '"truth_column": "myphotos"'
 pada compare "$good" "$bad" --truth "$work/two.csv" --bootstrap 0 --json
+refused 2 "$work/two.csv: which column? give --truth-column, one of: cifar10 myphotos"
+# A column of a data set that is known and another one than that of the runs.
+pada compare "$work/run_a" "$work/run_b" --truth builtin
+refused 65 'builtin: the truth of builtin, but the data set is My Photos; to compare them all the same give --truth-column builtin'
+printf '{"data": "builtin"}\n' >"$work/run_a/env.json"
+pada compare "$work/run_a" "$work/run_b" --truth "$work/two.csv"
+refused 65 "$work/run_b was trained on My Photos, but $work/run_a on builtin"
+rm "$work/run_a/env.json"
+# The cards of the runs, and that of a table of `pada truth`.
+card='{"format": 1, "name": "image folder", "n_classes": 2, "classes": ["a", "b"], "image_size": 8, "mean": [0, 0, 0], "deviation": [1, 1, 1], "splits": {"train": {"images": 9, "hash": "%s"}}}\n'
+printf "$card" 0123456789abcdef >"$work/run_a/data.json"
+printf "$card" 0123456789abcdee >"$work/run_b/data.json"
+compare "$work/run_a" "$work/run_b"
+refused 65 "$work/run_b: not the images of $work/run_a: those of train have the hash 0123456789abcdee, not 0123456789abcdef"
+cp "$work/run_a/data.json" "$work/run_b/data.json"
+compare "$work/run_a" "$work/run_b"
 expect_rc 0
-expect_out_has '"truth_column": "cifar10"'
+mkdir "$work/table"
+cp "$truth" "$work/table/truth.csv"
+printf "$card" 00000000000000aa >"$work/table/data.json"
+pada compare "$work/run_a" "$work/run_b" --truth "$work/table/truth.csv"
+refused 65 "$work/table/truth.csv: not the images of $work/run_a: "
+pada report "$work/run_a" --truth "$work/table/truth.csv" --out "$work/page.html"
+refused 65 "$work/table/truth.csv: not the images of $work/run_a: "
+cp "$work/run_a/data.json" "$work/table/data.json"
+pada compare "$work/run_a" "$work/run_b" --truth "$work/table/truth.csv"
+expect_rc 0
+rm "$work/run_a/data.json" "$work/run_b/data.json"
 
 # ---- wrong calls and bad files ----
 

@@ -123,12 +123,17 @@ has "<li>$work/killed/ranking.csv: not there; \`pada rank\` makes it</li>"
 has "<li>$work/empty/metrics.csv: No such file or directory</li>"
 has "\"name\":\"$work/killed: training\",\"color\":0,\"dash\":0,\"points\":[[1,2.9],[2,2.8],[3,null]]"
 has '<th scope="row">epochs</th><td>3 of &#8211;</td><td>0 of &#8211;</td><td>4 of 4</td>'
+pada report "$work/empty"
+refused 65 "$work/empty: nothing to report: neither metrics.csv nor ranking.csv"
+check ! -e "$work/empty/report.html"
+head -n 1 "$work/good/metrics.csv" >"$work/empty/metrics.csv"
 report "$work/empty"
 expect_rc 0
 has 'No losses: no epoch has ended.'
 has 'The variance of the gradients was not measured'
 has 'No ranking yet.'
 has "<pre>pada rank $work/empty</pre>"
+rm "$work/empty/metrics.csv"
 sed 's/^|none/|nada/' "$work/good/ranking.csv" >"$work/empty/ranking.csv"
 report "$work/empty" "$work/good" --truth "$work/truth.csv"
 expect_rc 0
