@@ -246,6 +246,15 @@ static pada_status add_json(const rank *r, const pada_score_join *join,
     return out->status;
 }
 
+/* Ends a line with the images that the scores are of, unless these come from a file. */
+static void add_images(const rank *r, pada_text *out)
+{
+    if (r->net.data)
+        pada_text_add(out, ", %d %s images", pada_evaluator_n_images(r->net.workers[0].evaluator),
+                      pada_split_name(r->net.split));
+    pada_text_add(out, "\n\n");
+}
+
 static pada_status add_report(const rank *r, const pada_score_join *join,
                               const pada_scoreboard *board, const char *const *names,
                               pada_text *out)
@@ -257,9 +266,10 @@ static pada_status add_report(const rank *r, const pada_score_join *join,
         PADA_TRY(add_json(r, join, board, names, out));
         return family ? pada_add_supernets(out, family, r->truth.table, join, true) : out->status;
     }
-    pada_text_add(out, "%s: %d networks, truth %s of %s, %d bootstrap samples\n\n", r->score_file,
+    pada_text_add(out, "%s: %d networks, truth %s of %s, %d bootstrap samples", r->score_file,
                   board->n, r->truth.name, r->truth_args.file,
                   pada_bootstrap_replicates(board->bootstrap));
+    add_images(r, out);
     pada_add_metrics(out, board, 0);
     pada_text_add(out, "\n");
     pada_add_sets(out, board, names);
@@ -338,8 +348,8 @@ static pada_status report_without_truth(const rank *r, pada_text *out)
     const pada_rank_top top = top_of(r, NULL);
 
     if (!r->json) {
-        pada_text_add(out, "%s: %d networks, %d distinct\n\n", r->score_file, n,
-                      r->table.n_distinct);
+        pada_text_add(out, "%s: %d networks, %d distinct", r->score_file, n, r->table.n_distinct);
+        add_images(r, out);
         return pada_add_top(out, &top);
     }
     json_t *object = json_object();

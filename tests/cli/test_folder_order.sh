@@ -57,6 +57,7 @@ for split in train:80 val:64 test:128; do
 done
 pada rank "$work/run" --networks 2 --split test --out "$work/test.csv"
 check "$(n_images "$work/test.csv")" -eq 128
+expect_out_has "$work/test.csv: 2 networks, 2 distinct, 128 test images"
 pada eval --arch-dialect list $cell --data builtin --split val
 expect_rc 2
 expect_err 'builtin: the data set has no val images'
