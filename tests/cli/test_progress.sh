@@ -50,7 +50,12 @@ matches 2 '^epoch [12]/2 '
 ! grep -q "$escape" "$work/err" || complain 'escapes on a dumb terminal'
 
 # Messages stand on lines of their own; a warning has a colour where it may.
-mkdir -p "$work/warned/events.out.tfevents.9" "$work/plain/events.out.tfevents.9"
+for run in warned plain; do # begun, so that the folder is that of a run
+    # shellcheck disable=SC2086 # $small is a list of options
+    pada train $small --epochs 2 --no-events --max-seconds 0.001 --out "$work/$run"
+    expect_rc 75
+    mkdir "$work/$run/events.out.tfevents.9"
+done
 train on_terminal warned 2
 expect_rc 0
 grep -qF "pada: $escape[33mwarning:$escape[0m $work/warned/events.out.tfevents.9" "$work/err" || complain 'no coloured warning'
@@ -65,9 +70,9 @@ on_terminal rank "$work/live" --networks 12 --limit 20 --out "$work/r.csv"
 expect_rc 0
 check "$(wc -l <"$work/err")" -eq 1
 tr '\r' '\n' <"$work/err" | grep -qE "[0-9]+ of [0-9]+ evaluations, about 0 s left$" || complain 'no count'
-pada rank "$work/live" --networks 12 --limit 20 --out "$work/r2.csv"
+pada rank "$work/live" --networks 12 --limit 21 --out "$work/r2.csv"
 expect_no_err
-on_terminal rank "$work/live" --networks 12 --limit 20 --out "$work/r3.csv" --quiet
+on_terminal rank "$work/live" --networks 12 --limit 22 --out "$work/r3.csv" --quiet
 expect_no_err
 pada truth --networks 2 --channels 4 --cells 1 --epochs 1 --batch-size 500 --out "$work/t"
 expect_rc 0
