@@ -131,6 +131,7 @@ void pada__report_options(const pada__report_run *run, pada_text *out)
 
     pada_text_add(out, " ");
     add_option(out, "--data", info->data);
+    add_option(out, "--resize", info->resize);
     pada_text_add(out, " \\\n ");
     add_option(out, "--space", info->space);
     add_option(out, "--channels", info->channels);

@@ -17,6 +17,7 @@ static const pada_opt config_table[] = {
     FACT("cells", cells),
     FACT("classes", classes),
     FACT("image-size", image_size),
+    FACT("resize", resize),
     FACT("epochs", epochs),
     FACT("batch-size", batch_size),
     FACT("lr", lr),

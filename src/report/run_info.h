@@ -10,7 +10,7 @@ extern "C" {
 
 /* Every string is NULL where the folder does not say. Zero-initialise; deinit accepts that. */
 typedef struct pada_run_info {
-    const char *method, *data, *space, *channels, *cells, *classes, *image_size, *epochs,
+    const char *method, *data, *space, *channels, *cells, *classes, *image_size, *resize, *epochs,
         *batch_size, *lr, *lr_schedule, *seed;
     const char *arch; /* of the method single */
     /* of the newest start; `started` is the first one */

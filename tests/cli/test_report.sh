@@ -97,7 +97,7 @@ has '<li>score 70.0&#8239;% <span class="interval">[54.6, 81.9]</span>: 28 of 40
 has 'under 1 other name, as its copies'
 has 'Metrics about a share of the networks are left out where that share of 12 is fewer than 5.'
 has '(6 of 12 networks)'
-has "  --data &#39;my photos&#39; \\"
+has "  --data &#39;my photos&#39; --resize pad \\"
 has '  --space nb201 --channels 8 --cells 1 \'
 lacks 'P@Top5%'
 lacks 'truly best of'
