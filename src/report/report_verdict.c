@@ -48,7 +48,8 @@ static void add_supernet(const pada__report_run *run, pada_text *out)
 {
     const char *subject = is_single(run) ? "Network" : "Supernet";
     const double top1 = pada_history_last(&run->history, "top1"),
-                 validation = pada_history_last(&run->history, "val_top1");
+                 validation = pada_history_last(&run->history, "val_top1"),
+                 n_validated = pada_history_last(&run->history, "val_networks");
     const level l = level_of_accuracy(fmin(top1, validation), run->chance); /* without NaN */
 
     if (isnan(top1)) {
@@ -65,8 +66,8 @@ static void add_supernet(const pada__report_run *run, pada_text *out)
         pada_text_add(out, ", ");
         pada__report_percent(out, validation, 1);
         pada_text_add(out, " on validation images");
+        if (n_validated > 1) pada_text_add(out, " (mean of %.0f random networks)", n_validated);
     }
-    pada_text_add(out, "%s", is_single(run) ? "" : ", means over networks that were sampled");
     add_chance(run, out);
     pada_text_add(
         out, ".%s</li>\n",
