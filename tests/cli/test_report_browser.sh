@@ -20,6 +20,7 @@ look "$hostile" "$work/good" "$work/killed"
 expect_out_has '14 charts, 0 problems'
 look "$work/small"
 expect_out_has '8 charts, 0 problems'
+head -n 1 "$work/good/metrics.csv" >"$work/empty/metrics.csv" # begun, and nothing more
 look "$work/empty"
 expect_out_has '0 charts, 0 problems'
 finish
