@@ -9,7 +9,7 @@ CTEST_ARGS ?=
 SECONDS ?= 60
 prefix ?= /usr/local
 
-.PHONY: all release dev install demo test fuzz check format deps clean help
+.PHONY: all release dev install demo test test-arm fuzz check format deps clean help
 .DEFAULT_GOAL := release
 
 all: release
@@ -37,6 +37,10 @@ fuzz: ## fuzz every reader of files: make fuzz [SECONDS=60]; needs clang
 	@tools/install-deps.sh --fuzz
 	@tools/fuzz.sh $(SECONDS)
 
+test-arm: deps ## build for aarch64 and run the unit tests in qemu
+	@tools/install-deps.sh --arm
+	@tools/test-arm.sh $(CTEST_ARGS)
+
 check: deps ## layers, headers, format, and clang-tidy on changed files
 	tools/check-all.sh
 
@@ -50,4 +54,4 @@ clean: ## remove build/
 	rm -rf build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
