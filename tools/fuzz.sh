@@ -26,7 +26,7 @@ run_one='
     log=build/fuzz/log/$target
     mkdir -p "build/fuzz/corpus/$target" build/fuzz/found build/fuzz/log
     status=ok
-    "build/fuzz/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
+    "build/fuzz/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -timeout=120 -rss_limit_mb=4096 -print_final_stats=1 \
         -artifact_prefix="build/fuzz/found/$target-" "build/fuzz/corpus/$target" "tests/fuzz/corpus/$target" \
         >"$log" 2>&1 || status=FAILED
     n=$(sed -n "s/^stat::number_of_executed_units: *//p" "$log")
