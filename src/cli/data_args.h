@@ -7,12 +7,14 @@
 
 typedef struct pada_data_args {
     int resize;    /* pada_resize */
+    bool cache;    /* keep decoded images, and use those that were kept */
     bool is_quiet; /* no option: whether progress is shown is for the command to say */
 } pada_data_args;
 
-extern const pada_opt pada_image_options[]; /* --resize */
+extern const pada_opt pada_image_options[]; /* --resize --cache */
 
-/* Opens a data set as described, read as the options say, with a line of progress on a terminal. */
+/* Opens a data set as described, read as the options say, with a line of progress on a terminal. The
+ * cache is $XDG_CACHE_HOME/pada or ~/.cache/pada; PADA_CACHE_SIZE is the bytes it may take, e.g. 40G. */
 pada_status pada_data_open(pada_dataset **out, const pada_data_args *args,
                            const pada_dataset_desc *desc);
 

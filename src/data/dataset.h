@@ -30,6 +30,7 @@ typedef struct pada_dataset pada_dataset;
 typedef struct pada_open_listener {
     void *context;
     void (*progress)(void *context, int n_done, int n_total); /* images decoded */
+    void (*remark)(void *context, const char *text);          /* one line: a cache is not used */
 } pada_open_listener;
 
 /* What to open. Zero means the default, but for `where`. All borrowed for the call. */
@@ -42,6 +43,10 @@ typedef struct pada_dataset_desc {
     /* Where given, files and classes that would make the open fail are left out and said here, and
      * so is what is odd; the open fails only if too little is left. */
     pada_findings *findings;
+    /* A folder for decoded images (image_pack.h) and the bytes it may take; NULL: they are decoded at
+     * every open, into memory. */
+    const char *cache;
+    int64_t cache_bytes;
     pada_open_listener listener;
 } pada_dataset_desc;
 #define PADA_SPLIT_BIT(split) (1u << (split))

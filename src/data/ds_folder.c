@@ -4,30 +4,34 @@
  * classes take turns (picture_list.h). Splits that have no folder (folder_splits.h) are a fifth of
  * each class of the train images, which are then not trained on: first test, then val of what is
  * left. Class folders are read on all levels (folder_files.h). All images are decoded at the open,
- * scaled (image_scale.h) and kept as bytes. Mean and deviation are those of the train images, which
+ * scaled (image_scale.h) and kept as bytes, or in a cache. Mean and deviation are those of the train images, which
  * are therefore read even if only other images were asked for. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "data/dataset.h"
 #include "data/ds_path.h"
 #include "data/folder_files.h"
 #include "data/folder_splits.h"
 #include "data/image_file.h"
+#include "data/image_pack.h"
 #include "data/image_scale.h"
 #include "data/picture_list.h"
 
 #define DEFAULT_SIZE 32
 #define MAX_SIZE     1024
 #define SHARE        0.2 /* of each class, for a split that has no folder */
+/* Counted up when the same file becomes other pixels: it is in the key of the cache. */
+#define DECODING     1
 
 typedef struct folder {
     pada_dataset base;
     pada_names classes;
     pada_image_fit fit;
-    uint8_t *pixels[PADA_N_SPLITS];        /* [n_images, 3, size, size], owned; NULL: not opened */
+    pada_pack packs[PADA_N_SPLITS];        /* [n_images, 3, size, size]; empty: not opened */
     pada_pictures pictures[PADA_N_SPLITS]; /* [n_images]; their labels and files */
 } folder;
 
@@ -198,25 +202,59 @@ static pada_status decode(void *context, pada_picture *picture, int place)
     return st;
 }
 
-static pada_status read_split(folder *f, pada_split split, const pada_open_listener *listener)
+/* Of the files and of all that decides what becomes of them. */
+static uint64_t pack_key(const folder *f, const pada_pictures *list)
+{
+    const uint64_t how[] = {DECODING, (uint64_t)f->fit.size, (uint64_t)f->fit.resize};
+    uint64_t key = pada_hash(how, sizeof how, 0);
+
+    for (int i = 0; i < list->n; i++)
+        key = pada_hash(&list->items[i].hash, sizeof list->items[i].hash, key);
+    return key;
+}
+
+static pada_status fill_pack(folder *f, pada_split split, const pada_dataset_desc *desc)
 {
     const pada_pictures *list = &f->pictures[split];
-    void *memory;
+    pada_pack *pack = &f->packs[split];
 
-    PADA_TRY(pada_calloc(&memory, (size_t)list->n, (size_t)pada_shape_count(f->base.shape)));
-    f->pixels[split] = memory;
-    f->base.n_images[split] = list->n;
-    return pada_pictures_each(
+    PADA_TRY(pada_pictures_each(
         list, decode,
         &(decoded){
-            .to = f->pixels[split], .fit = f->fit, .listener = listener, .n_total = list->n});
+            .to = pack->pixels, .fit = f->fit, .listener = &desc->listener, .n_total = list->n}));
+    pada_pack_commit(pack);
+    return PADA_OK;
+}
+
+static void tell_remark(const pada_pack *pack, const pada_dataset_desc *desc)
+{
+    char text[PADA_MESSAGE_BYTES];
+
+    if (!pack->remark[0] || !desc->listener.remark) return;
+    snprintf(text, sizeof text, "decoded images are not kept in %s: %s", desc->cache, pack->remark);
+    desc->listener.remark(desc->listener.context, text);
+}
+
+static pada_status read_split(folder *f, pada_split split, const pada_dataset_desc *desc)
+{
+    const pada_pictures *list = &f->pictures[split];
+    const pada_pack_desc pack = {.folder = desc->cache,
+                                 .max_bytes = desc->cache_bytes,
+                                 .key = pack_key(f, list),
+                                 .n = (size_t)list->n,
+                                 .image_bytes = (size_t)pada_shape_count(f->base.shape)};
+
+    PADA_TRY(pada_pack_open(&f->packs[split], &pack));
+    f->base.n_images[split] = list->n;
+    if (!f->packs[split].is_filled) PADA_TRY(fill_pack(f, split, desc));
+    if (split == PADA_SPLIT_TRAIN) tell_remark(&f->packs[split], desc); /* once is enough */
+    return PADA_OK;
 }
 
 static void drop_split(folder *f, pada_split split)
 {
-    pada_free(f->pixels[split]);
+    pada_pack_close(&f->packs[split]);
     pada_pictures_deinit(&f->pictures[split]);
-    f->pixels[split] = NULL;
     f->base.n_images[split] = 0;
 }
 
@@ -246,12 +284,11 @@ static pada_status read_all(folder *f, scan *s, const pada_dataset_desc *desc)
     PADA_TRY(arrange_all(f, s, desc));
     if (f->pictures[PADA_SPLIT_TRAIN].n == 0) /* all were left out */
         return PADA_FAIL(PADA_EDATA, "%s: no train images that can be read", desc->where);
-    PADA_TRY(read_split(f, PADA_SPLIT_TRAIN, &desc->listener));
+    PADA_TRY(read_split(f, PADA_SPLIT_TRAIN, desc));
     measure(&f->base);
     if (!(desc->splits & PADA_SPLIT_BIT(PADA_SPLIT_TRAIN))) drop_split(f, PADA_SPLIT_TRAIN);
     for (int split = PADA_SPLIT_TRAIN + 1; split < PADA_N_SPLITS; split++)
-        if (desc->splits & PADA_SPLIT_BIT(split))
-            PADA_TRY(read_split(f, (pada_split)split, &desc->listener));
+        if (desc->splits & PADA_SPLIT_BIT(split)) PADA_TRY(read_split(f, (pada_split)split, desc));
     return PADA_OK;
 }
 
@@ -289,7 +326,8 @@ static pada_status open_folder(pada_dataset **out, const pada_dataset_desc *desc
 static const uint8_t *image(const pada_dataset *ds, pada_split split, int i)
 {
     PADA_ASSERT(i >= 0 && i < ds->n_images[split]);
-    return ((const folder *)ds)->pixels[split] + (size_t)i * (size_t)pada_shape_count(ds->shape);
+    return ((const folder *)ds)->packs[split].pixels +
+           (size_t)i * (size_t)pada_shape_count(ds->shape);
 }
 
 static int label(const pada_dataset *ds, pada_split split, int i)

@@ -18,6 +18,7 @@
 : "${PADA_BINARY:?is the pada to test}" "${PADA_SOURCE:?is the root of the source}"
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME="$work/cache"
 failures=0
 checks=0
 

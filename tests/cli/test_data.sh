@@ -150,6 +150,31 @@ cmp -s "$work/16.npy" "$work/crop.npy" || complain 'crop is not the default'
 pada data info "$dir" --resize stretch
 refused 2 "--resize: 'stretch' is not one of crop|squash|pad"
 
+# ---- decoded images are kept ----
+
+cache=$XDG_CACHE_HOME/pada
+check "$(find "$cache" -name '*.pack' | wc -l)" -ge 2
+rm -r "$cache"
+pada data info "$dir" --no-cache
+expect_rc 0
+check ! -e "$cache"
+cp "$work/out" "$work/plain"
+for damage in no yes; do
+    pada data info "$dir"
+    expect_rc 0
+    expect_no_err
+    checks=$((checks + 1))
+    cmp -s "$work/out" "$work/plain" || complain 'the cache has other images'
+    [ $damage = yes ] || for pack in "$cache"/*.pack; do printf x >>"$pack"; done
+done
+check "$(find "$cache" -name '*.tmp.*' | wc -l)" -eq 0
+PADA_CACHE_SIZE=lots pada data info "$dir"
+refused 2 "PADA_CACHE_SIZE: 'lots'"
+: >"$work/file"
+XDG_CACHE_HOME=$work/file pada data info "$dir"
+expect_rc 0
+expect_err "decoded images are not kept in $work/file/pada: "
+
 # ---- verify lists everything at once ----
 
 head -c 100 "$dir/bee/05.png" >"$work/cut.png"

@@ -416,6 +416,58 @@ static void test_resize(void **state)
     }
 }
 
+static void count_image(void *context, int n_done, int n_total)
+{
+    assert_in_range(n_done, 1, n_total);
+    ++*(int *)context;
+}
+
+/* Opens with a cache and says how many images had to be decoded. */
+static int count_decoded(const char *where, int size, pada_resize resize, pada_dataset **ds)
+{
+    int n = 0;
+
+    assert_ok(pada_dataset_open(
+        ds, &(pada_dataset_desc){.where = where,
+                                 .image_size = size,
+                                 .resize = resize,
+                                 .cache = scratch_path("cache"),
+                                 .cache_bytes = 1000000,
+                                 .listener = {.context = &n, .progress = count_image}}));
+    return n;
+}
+
+/* Kept by the contents of files, size and way to resize, wherever the folder is. */
+static void test_cache(void **state)
+{
+    pada_dataset *plain, *kept;
+
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "set/%s/%d.png", i % 2 ? "a" : "b", i);
+        write_level(name, 10 + i);
+    }
+    assert_ok(pada_dataset_open(
+        &plain, &(pada_dataset_desc){.where = scratch_path("set"), .image_size = 8}));
+    for (int time = 0; time < 3; time++) {
+        if (time == 2) assert_int_equal(rename(scratch_path("set"), scratch_path("moved")), 0);
+        const char *where = scratch_path(time == 2 ? "moved" : "set");
+        assert_int_equal(count_decoded(where, 8, PADA_RESIZE_CROP, &kept), time == 0 ? 12 : 0);
+        for (int split = 0; split < PADA_N_SPLITS; split++)
+            assert_true(pada_dataset_hash(kept, split) == pada_dataset_hash(plain, split));
+        pada_dataset_close(kept);
+    }
+    assert_int_equal(count_decoded(scratch_path("moved"), 4, PADA_RESIZE_CROP, &kept), 12);
+    pada_dataset_close(kept);
+    assert_int_equal(count_decoded(scratch_path("moved"), 8, PADA_RESIZE_PAD, &kept), 12);
+    pada_dataset_close(kept);
+    write_level("moved/a/1.png", 99); /* its split is decoded again, at least */
+    assert_true(count_decoded(scratch_path("moved"), 8, PADA_RESIZE_CROP, &kept) > 0);
+    pada_dataset_close(kept);
+    pada_dataset_close(plain);
+}
+
 /* A PNG of so many pixels a side without its end: the larger, the later it is found to be broken. */
 static void write_cut_png(const char *name, int side)
 {
@@ -572,6 +624,7 @@ int main(void)
         cmocka_unit_test_setup(test_first_failure, scratch_clear),
         cmocka_unit_test_setup(test_nested, scratch_clear),
         cmocka_unit_test_setup(test_resize, scratch_clear),
+        cmocka_unit_test_setup(test_cache, scratch_clear),
         cmocka_unit_test_setup(test_findings, scratch_clear),
         cmocka_unit_test_setup(test_wrong_images, scratch_clear),
         cmocka_unit_test_setup(test_oom, scratch_clear),

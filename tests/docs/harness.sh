@@ -14,6 +14,7 @@ fi
 command -v python3 >/dev/null || exit 77
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME="$work/cache"
 
 mkdir "$work/bin"
 cat >"$work/bin/make" <<END
