@@ -13,7 +13,7 @@
 
 /* Large blocks of memory are refused in one test: to sanitizers by a limit of theirs. */
 #define LIMIT_MB 16
-const char *__asan_default_options(void);
+const char *__asan_default_options(void) __attribute__((visibility("default")));
 const char *__asan_default_options(void)
 {
     return "allocator_may_return_null=1:max_allocation_size_mb=16";
