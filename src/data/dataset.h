@@ -30,7 +30,7 @@ typedef struct pada_dataset pada_dataset;
 typedef struct pada_open_listener {
     void *context;
     void (*progress)(void *context, int n_done, int n_total); /* images decoded */
-    void (*remark)(void *context, const char *text);          /* one line: a cache is not used */
+    void (*remark)(void *context, const char *text);          /* one line: what was left out */
 } pada_open_listener;
 
 /* What to open. Zero means the default, but for `where`. All borrowed for the call. */

@@ -38,6 +38,7 @@ typedef struct folder {
 /* What is only needed during the open. */
 typedef struct scan {
     pada_folder_splits in;
+    pada_names unread;       /* pictures in formats that are not read */
     pada_findings *findings; /* of the description; NULL: fail instead */
 } scan;
 
@@ -59,7 +60,7 @@ static pada_status scan_class(folder *f, scan *s, pada_split split, int label)
     if (!pada__path_join(path, s->in.roots[split], f->classes.items[label]))
         return PADA_FAIL(PADA_ENOENT, "%s/%s: name too long", s->in.roots[split],
                          f->classes.items[label]);
-    pada_status st = pada_list_pictures(&files, path, s->findings);
+    pada_status st = pada_list_pictures(&files, path, &s->unread, s->findings);
     if (st == PADA_OK && files.n == 0) st = refuse_class(s, path, "no " PADA_IMAGE_READ " images");
     for (int i = 0; i < files.n && st == PADA_OK; i++)
         st = pada_pictures_add(&f->pictures[split], files.items[i], label);
@@ -113,6 +114,20 @@ static pada_status scan_split(folder *f, scan *s, pada_split split)
     return PADA_OK;
 }
 
+/* A training goes on without such pictures, but not without a word. Findings name all of them. */
+static void tell_unread(const scan *s, const pada_dataset_desc *desc)
+{
+    char text[PADA_MESSAGE_BYTES];
+
+    if (s->unread.n == 0 || s->findings || !desc->listener.remark) return;
+    const int n_more = s->unread.n - 1;
+    int used = snprintf(text, sizeof text, "left out, only " PADA_IMAGE_READ " images are read: %s",
+                        s->unread.items[0]);
+    if (n_more > 0 && used < (int)sizeof text)
+        snprintf(text + used, sizeof text - (size_t)used, " and %d more", n_more);
+    desc->listener.remark(desc->listener.context, text);
+}
+
 static pada_status scan_all(folder *f, scan *s, const pada_dataset_desc *desc)
 {
     PADA_TRY(pada_folder_find_splits(&s->in, desc->where));
@@ -127,6 +142,7 @@ static pada_status scan_all(folder *f, scan *s, const pada_dataset_desc *desc)
         PADA_TRY(check_classes(f, s, (pada_split)split));
         PADA_TRY(scan_split(f, s, (pada_split)split));
     }
+    tell_unread(s, desc);
     return PADA_OK;
 }
 
@@ -313,6 +329,7 @@ static pada_status open_folder(pada_dataset **out, const pada_dataset_desc *desc
         scan *s = memory;
         s->findings = desc->findings;
         st = read_all(f, s, desc);
+        pada_names_deinit(&s->unread);
         pada_free(s);
     }
     if (st != PADA_OK) {

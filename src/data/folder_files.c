@@ -144,7 +144,7 @@ typedef struct place {
 } place;
 
 typedef struct walk {
-    pada_names *pictures;
+    pada_names *pictures, *unread;
     pada_findings *others; /* NULL: nobody asks */
     place *seen;           /* owned */
     int n_seen, cap_seen;
@@ -173,6 +173,7 @@ static pada_status say_other(walk *w, const char *path, const char *name)
     const pada_image_format *format = pada_image_format_named(name), *held = NULL;
     pada_file file;
 
+    if (format && name[0] != '.') PADA_TRY(add_name(w->unread, path));
     if (!w->others) return PADA_OK;
     if (name[0] == '.')
         return pada_findings_add(w->others, PADA_REMARK, "skipped", path,
@@ -236,9 +237,10 @@ static pada_status walk_folder(walk *w, const char *folder, int level)
     return st;
 }
 
-pada_status pada_list_pictures(pada_names *list, const char *folder, pada_findings *others)
+pada_status pada_list_pictures(pada_names *list, const char *folder, pada_names *unread,
+                               pada_findings *others)
 {
-    walk w = {.pictures = list, .others = others};
+    walk w = {.pictures = list, .unread = unread, .others = others};
     bool is_new;
     pada_status st = enter(&w, folder, &is_new);
 

@@ -33,10 +33,11 @@ bool pada_has_pictures(const char *folder);
 /* The same for any of the class folders. */
 bool pada_has_classes(const char *folder);
 
-/* Appends the paths of all pictures; those of a folder are in the order of their names. With `others`
- * everything that is left out is a finding, and so is a folder that cannot be read, which fails
- * otherwise. */
-pada_status pada_list_pictures(pada_names *list, const char *folder, pada_findings *others);
+/* Appends the paths of all pictures; those of a folder are in the order of their names. `unread` gets
+ * the paths of pictures in formats that are not read. With `others` everything that is left out is a
+ * finding, and so is a folder that cannot be read, which fails otherwise. */
+pada_status pada_list_pictures(pada_names *list, const char *folder, pada_names *unread,
+                               pada_findings *others);
 
 #ifdef __cplusplus
 }

@@ -175,6 +175,17 @@ XDG_CACHE_HOME=$work/file pada data info "$dir"
 expect_rc 0
 expect_err "decoded images are not kept in $work/file/pada: "
 
+# ---- pictures that cannot be read are not passed over in silence ----
+
+printf 'GIF89a' >"$dir/ant/a.gif"
+pada data info "$dir"
+expect_rc 0
+expect_err "left out, only PNG, JPEG or WebP images are read: $dir/ant/a.gif"
+cp "$dir/ant/a.gif" "$dir/bee/b.tiff"
+pada data info "$dir"
+expect_err "left out, only PNG, JPEG or WebP images are read: $dir/ant/a.gif and 1 more"
+rm "$dir/ant/a.gif" "$dir/bee/b.tiff"
+
 # ---- verify lists everything at once ----
 
 head -c 100 "$dir/bee/05.png" >"$work/cut.png"
