@@ -192,7 +192,9 @@ static pada_status join_all(compare *c)
                          "ranking needs 2",
                          c->names[0], c->n - 1, c->join.n, c->truth_args.file);
     for (int i = 0; i < c->n; i++) {
-        const int n_more = pada_truth_count(c->table[i]) - c->join.n;
+        int n_more;
+        PADA_TRY(
+            pada_score_join_left_out(&c->join, &c->space, c->truth.table, c->table[i], &n_more));
         if (n_more > 0)
             fprintf(stderr, "pada: %d networks of %s are left out, not being in all files\n",
                     n_more, c->who[i].file.data);

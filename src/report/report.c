@@ -127,11 +127,13 @@ static pada_status score(pada__report *r)
     return st;
 }
 
-static void note_join(pada__report *r)
+static pada_status note_join(pada__report *r)
 {
     for (int i = 0; i < r->n_sets; i++) {
         pada__report_run *run = &r->runs[r->set_run[i]];
-        const int n_more = pada_truth_count(run->ranking) - r->join.n;
+        int n_more;
+        PADA_TRY(
+            pada_score_join_left_out(&r->join, &run->space, r->desc->truth, run->ranking, &n_more));
         if (r->join.n < 2)
             pada_text_add(&run->notes, "%s/ranking.csv: %d networks in common with %s%s\n",
                           run->name, r->join.n, r->desc->truth_file,
@@ -142,12 +144,13 @@ static void note_join(pada__report *r)
                           run->name, n_more, n_more + r->join.n, r->desc->truth_file,
                           r->n_sets > 1 ? " and in all runs" : "");
     }
+    return PADA_OK;
 }
 
 static pada_status join(pada__report *r, pada_truth **tables)
 {
     PADA_TRY(pada_score_join_init(&r->join, r->desc->truth, r->desc->truths, tables, r->n_sets));
-    note_join(r);
+    PADA_TRY(note_join(r));
     if (r->join.n >= 2) return PADA_OK;
     for (int i = 0; i < r->n_sets; i++)
         r->runs[r->set_run[i]].set = -1;

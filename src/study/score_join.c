@@ -2,6 +2,7 @@
 #include "study/score_join.h"
 
 #include "base/mem.h"
+#include "space/path_index.h"
 
 static bool is_in_all(const pada_path *path, pada_truth *const *tables, int n_tables)
 {
@@ -45,6 +46,43 @@ pada_status pada_score_join_init(pada_score_join *join, const pada_truth *truth,
             join->scores[(size_t)i * (size_t)n + (size_t)k] =
                 scores[pada_truth_row(tables[i], pada_truth_path(truth, join->rows[k]))];
     }
+    return PADA_OK;
+}
+
+static bool is_in_join(const pada_score_join *join, const pada_truth *truth, const pada_path *path)
+{
+    const int row = pada_truth_row(truth, path);
+    int low = 0, high = join->n;
+
+    while (low < high) { /* the rows ascend */
+        const int middle = low + (high - low) / 2;
+        if (join->rows[middle] < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return row >= 0 && low < join->n && join->rows[low] == row;
+}
+
+pada_status pada_score_join_left_out(const pada_score_join *join, const pada_space *space,
+                                     const pada_truth *truth, const pada_truth *scores, int *n)
+{
+    pada_path_index *forms;
+    pada_path form;
+
+    *n = pada_truth_count(scores) - join->n;
+    PADA_TRY(pada_path_index_create(&forms, space, join->n));
+    for (int i = 0; i < join->n; i++) {
+        space->ops->canonical(space, pada_truth_path(truth, join->rows[i]), &form);
+        (void)pada_path_index_add(forms, &form);
+    }
+    for (int i = 0; i < pada_truth_count(scores); i++) {
+        const pada_path *path = pada_truth_path(scores, i);
+        space->ops->canonical(space, path, &form);
+        const bool is_form = pada_path_equal(space, path, &form);
+        *n -= is_form && pada_path_index_find(forms, path) >= 0 && !is_in_join(join, truth, path);
+    }
+    pada_path_index_destroy(forms);
     return PADA_OK;
 }
 

@@ -20,6 +20,10 @@ typedef struct pada_score_join {
 /* `truths` is a column of `truth`; of every table of scores the first column is taken. */
 pada_status pada_score_join_init(pada_score_join *join, const pada_truth *truth,
                                  const double *truths, pada_truth *const *tables, int n_tables);
+/* How many networks of a table of scores the join leaves out. The canonical form of one that is in the join does
+ * not count: rankings have rows that only give a network its name. */
+pada_status pada_score_join_left_out(const pada_score_join *join, const pada_space *space,
+                                     const pada_truth *truth, const pada_truth *scores, int *n);
 void pada_score_join_deinit(pada_score_join *join);
 
 #ifdef __cplusplus

@@ -125,6 +125,16 @@ pada compare "$work/run_a" "$work/run_b" --truth "$work/table/truth.csv"
 expect_rc 0
 rm "$work/run_a/data.json" "$work/run_b/data.json"
 
+# Rows of a ranking that only give a network its canonical name are not missed in the truth.
+form='|none~0|+|none~0|none~1|+|avg_pool_3x3~0|none~1|none~2|'
+sed "/^$form,/d" "$truth" >"$work/copies.csv"
+pada compare "$good" "$bad" --truth "$work/copies.csv"
+expect_rc 0
+expect_no_err
+sed '/avg_pool_3x3~0|none~1|none~2|,/d' "$truth" >"$work/fewer.csv" # without its copies they are
+pada compare "$good" "$bad" --truth "$work/fewer.csv"
+check "$(grep -c 'pada: 25 networks of .* are left out, not being in all files' "$work/err")" -eq 2
+
 # ---- wrong calls and bad files ----
 
 compare "$good"
