@@ -1,6 +1,7 @@
 /* test_image_file.c - picture files: what is read, what is refused; scaling and turning. */
 #include "base/scratch.h"
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "check.h"
@@ -489,6 +490,13 @@ static pada_status read_in_little_memory(const char *name)
     now = before;
     now.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (3 * LIMIT_MB / 2 << 20);
     assert_int_equal(setrlimit(RLIMIT_AS, &now), 0);
+    void *block =
+        mmap(NULL, (size_t)4 * LIMIT_MB << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block != MAP_FAILED) { /* an emulator, which grants what it likes */
+        (void)munmap(block, (size_t)4 * LIMIT_MB << 20);
+        assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+        skip();
+    }
     const pada_status st = read_fitted(name, 4, PADA_RESIZE_CROP, out, NULL);
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
     return st;
