@@ -28,6 +28,9 @@ pada_status pada_json_open(json_t **out, const char *path);
 pada_status pada_json_parse(json_t **out, const char *text, size_t bytes, const char *origin);
 /* Appends the text of a value; `flags` are jansson's. */
 pada_status pada_json_print(const json_t *value, size_t flags, pada_text *out);
+/* The same on one line, numbers with as few digits as read back equal. A failure, also of a value that is NULL
+ * for want of memory, is in out->status, too. */
+pada_status pada_json_print_line(json_t *value, pada_text *out);
 /* What to return where jansson says NULL or -1 for want of memory. */
 pada_status pada_json_out_of_memory(void);
 

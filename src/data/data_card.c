@@ -83,7 +83,7 @@ pada_status pada_data_card_print(const pada_data_card *card, bool with_where, pa
 
     if (!copy) return pada_json_out_of_memory();
     if (!with_where) json_object_del(copy, "where");
-    const pada_status st = pada_json_print(copy, 0, out);
+    const pada_status st = pada_json_print_line(copy, out);
     json_decref(copy);
     return st;
 }

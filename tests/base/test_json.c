@@ -27,6 +27,21 @@ static void test_files(void **state)
     assert_null(value);
 }
 
+static void test_lines_have_short_numbers(void **state)
+{
+    json_t *value = json_pack("{s:f, s:[f, f, i], s:{s:s, s:n}, s:{}, s:b}", "x", 14.2, "list", 0.1,
+                              1.0, 7, "in", "text", "\"", "nothing", "empty", "yes", 1);
+    pada_text text = {0};
+
+    (void)state;
+    assert_ok(pada_json_print_line(value, &text));
+    assert_string_equal(text.data, "{\"x\": 14.2, \"list\": [0.1, 1.0, 7], \"in\": {\"text\": "
+                                   "\"\\\"\", \"nothing\": null}, \"empty\": {}, \"yes\": true}");
+    assert_int_equal(pada_json_print_line(NULL, &text), PADA_ENOMEM);
+    pada_text_deinit(&text);
+    json_decref(value);
+}
+
 static void test_out_of_memory(void **state)
 {
     (void)state;
@@ -37,6 +52,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_lines_have_short_numbers),
         cmocka_unit_test(test_out_of_memory),
     };
 
