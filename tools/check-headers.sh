@@ -47,7 +47,7 @@ command -v "$cxx" >/dev/null || has_cxx=no
 for header in $(find src include -name '*.h' | sort); do
     compile c c11 "${CC:-gcc}" "$header"
     case $header in
-    include/* | src/base/* | src/tensor/* | src/op/* | src/graph/* | src/backend/backend.h)
+    include/* | src/base/* | src/tensor/* | src/op/* | src/graph/* | src/backend/backend.h | src/backend/program.h | src/backend/update.h)
         if [ $has_cxx = yes ]; then compile c++ c++17 "$cxx" "$header"; fi
         ;;
     esac

@@ -3,7 +3,7 @@
 #ifndef PADA_BACKEND_CUDA_CUDA_KNOWN_H
 #define PADA_BACKEND_CUDA_CUDA_KNOWN_H
 
-#include "backend/backend.h"
+#include "backend/program.h"
 
 #ifdef __cplusplus
 extern "C" {

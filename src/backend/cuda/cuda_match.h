@@ -6,7 +6,8 @@
 #ifndef PADA_BACKEND_CUDA_CUDA_MATCH_H
 #define PADA_BACKEND_CUDA_CUDA_MATCH_H
 
-#include "backend/backend.h"
+#include "backend/program.h"
+#include "base/status.h"
 
 #ifdef __cplusplus
 extern "C" {
