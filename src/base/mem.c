@@ -1,4 +1,4 @@
-/* mem.c - counted host memory with fault injection, and arenas.
+/* mem.c - counted host memory with fault injection.
  *
  * Invariants
  *   1. Every block comes from calloc or posix_memalign, so free() takes back any of them.
@@ -121,43 +121,4 @@ int64_t pada_mem_count(void)
 void pada_mem_fail_after(int64_t n)
 {
     atomic_store(&countdown, n < 0 ? -1 : n);
-}
-
-pada_status pada_arena_init(pada_arena *arena, size_t cap_bytes)
-{
-    void *memory;
-
-    *arena = (pada_arena){0};
-    PADA_TRY(pada_alloc_aligned(&memory, cap_bytes));
-    arena->base = memory;
-    arena->cap_bytes = cap_bytes;
-    return PADA_OK;
-}
-
-void pada_arena_deinit(pada_arena *arena)
-{
-    pada_free(arena->base);
-    *arena = (pada_arena){0};
-}
-
-void *pada_arena_push(pada_arena *arena, size_t n, size_t size)
-{
-    /* used_bytes may end anywhere; only the start of a block is aligned. It cannot overflow: used
-     * <= cap, and cap <= PTRDIFF_MAX since it was allocated. */
-    const size_t start = (arena->used_bytes + PADA_ALIGN - 1) / PADA_ALIGN * PADA_ALIGN;
-    size_t bytes;
-
-    if (!arena->base || !pada_size_mul(n, size, &bytes) || start > arena->cap_bytes ||
-        bytes > arena->cap_bytes - start) {
-        (void)PADA_FAIL(PADA_ENOMEM, "arena of %zu bytes is full (%zu used, %zu x %zu asked for)",
-                        arena->cap_bytes, arena->used_bytes, n, size);
-        return NULL;
-    }
-    arena->used_bytes = start + bytes;
-    return memset(arena->base + start, 0, bytes); /* a reset arena holds old bytes */
-}
-
-void pada_arena_reset(pada_arena *arena)
-{
-    arena->used_bytes = 0;
 }

@@ -1,4 +1,4 @@
-/* mem.h - counted host memory with fault injection, and arenas.
+/* mem.h - counted host memory with fault injection.
  *
  * All host memory of pada comes from here, so that tests can make the n-th allocation fail and can
  * see that nothing leaks. */
@@ -55,18 +55,6 @@ int64_t pada_mem_count(void);
 /* Makes the n-th allocation from now fail (0 = the next one), once. -1 switches the injection off.
  */
 void pada_mem_fail_after(int64_t n);
-
-/* A block of memory handed out front to back and reset as a whole. The caller owns the struct. */
-typedef struct pada_arena {
-    char *base;
-    size_t cap_bytes, used_bytes;
-} pada_arena;
-
-pada_status pada_arena_init(pada_arena *arena, size_t cap_bytes);
-void pada_arena_deinit(pada_arena *arena); /* also after a failed init; a zeroed arena is fine */
-/* PADA_ALIGN-aligned and zeroed; NULL with the thread's message set when the arena is full. */
-void *pada_arena_push(pada_arena *arena, size_t n, size_t size);
-void pada_arena_reset(pada_arena *arena);
 
 #ifdef __cplusplus
 }

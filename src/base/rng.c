@@ -26,12 +26,6 @@ void pada_rng_init(pada_rng *rng, uint64_t seed, const char *name, uint64_t inde
     *rng = (pada_rng){.key = pada_hash(name, strlen(name), seed), .index = index};
 }
 
-void pada_rng_seek(pada_rng *rng, uint64_t position)
-{
-    rng->position = position;
-    if (position % 4 != 0) make_block(rng);
-}
-
 uint32_t pada_rng_u32(pada_rng *rng)
 {
     const int i = (int)(rng->position % 4);

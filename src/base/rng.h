@@ -1,8 +1,7 @@
 /* rng.h - counter-based random numbers: Philox 4x32-10 (Random123) streams by name.
  *
  * A stream is named by (seed, name, index): "path", "init", "augment" of image 17 in epoch 3, and
- * so on. Streams do not influence each other, and a stream's state is its position: saving
- * `position` saves the stream.
+ * so on. Streams do not influence each other, and what a stream has drawn is known from its position.
  *
  *   key     = 64-bit hash of the name, seeded with the seed
  *   counter = [ block number, 64 bits | index, 64 bits ]          one block gives four 32-bit numbers
@@ -23,7 +22,6 @@ typedef struct pada_rng {
 } pada_rng;
 
 void pada_rng_init(pada_rng *rng, uint64_t seed, const char *name, uint64_t index);
-void pada_rng_seek(pada_rng *rng, uint64_t position); /* restores a saved position */
 
 uint32_t pada_rng_u32(pada_rng *rng);
 uint32_t pada_rng_below(pada_rng *rng, uint32_t bound); /* 0 .. bound-1, unbiased; bound > 0 */

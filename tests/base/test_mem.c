@@ -1,4 +1,4 @@
-/* test_mem.c - allocation, alignment, counting, fault injection, arenas. */
+/* test_mem.c - allocation, alignment, counting, fault injection. */
 #include <limits.h>
 #include <pthread.h>
 
@@ -206,57 +206,6 @@ static void one_thread_sees_the_injected_failure(void **state)
     assert_int_equal(pada_mem_live(), live);
 }
 
-static void arena_hands_out_aligned_zeroed_blocks(void **state)
-{
-    pada_arena arena;
-
-    (void)state;
-    assert_ok(pada_arena_init(&arena, 1000));
-    for (int round = 0; round < 2; round++) {
-        char *a = pada_arena_push(&arena, 3, 5), *b = pada_arena_push(&arena, 1, 100);
-        assert_non_null(a);
-        assert_non_null(b);
-        assert_int_equal((uintptr_t)a % PADA_ALIGN, 0);
-        assert_int_equal((uintptr_t)b % PADA_ALIGN, 0);
-        assert_true(b >= a + 15);
-        assert_true(is_zero(a, 15) && is_zero(b, 100));
-        memset(a, 1, 15);
-        memset(b, 1, 100);
-        pada_arena_reset(&arena);
-    }
-    pada_arena_deinit(&arena);
-    pada_arena_deinit(&arena);
-}
-
-static void full_arena_says_so(void **state)
-{
-    pada_arena arena;
-
-    (void)state;
-    assert_ok(pada_arena_init(&arena, 128));
-    assert_non_null(pada_arena_push(&arena, 128, 1));
-    assert_null(pada_arena_push(&arena, 1, 1));
-    assert_string_equal(pada_message(), "arena of 128 bytes is full (128 used, 1 x 1 asked for)");
-    pada_arena_reset(&arena);
-    assert_null(pada_arena_push(&arena, SIZE_MAX / 2, 4));
-    assert_null(pada_arena_push(&arena, SIZE_MAX, 1));
-    assert_null(pada_arena_push(&arena, 129, 1));
-    assert_non_null(pada_arena_push(&arena, 1, 128));
-    pada_arena_deinit(&arena);
-    assert_null(pada_arena_push(&arena, 1, 1));
-}
-
-static void arena_survives_a_failed_init(void **state)
-{
-    pada_arena arena;
-
-    (void)state;
-    assert_survives_oom(pada_arena_init(&arena, 4096), pada_arena_deinit(&arena));
-    pada_mem_fail_after(0);
-    assert_int_equal(pada_arena_init(&arena, 64), PADA_ENOMEM);
-    pada_arena_deinit(&arena);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,9 +221,6 @@ int main(void)
         cmocka_unit_test(counters_follow_allocations),
         cmocka_unit_test(injection_fails_the_nth_allocation_once),
         cmocka_unit_test(one_thread_sees_the_injected_failure),
-        cmocka_unit_test(arena_hands_out_aligned_zeroed_blocks),
-        cmocka_unit_test(full_arena_says_so),
-        cmocka_unit_test(arena_survives_a_failed_init),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
