@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "data/dataset.h"
 #include "engine/engine.h"
+#include "engine/engine_results.h"
+#include "engine/engine_weights.h"
 #include "pada.h"
 #include "space/space.h"
 #include "study/evaluate.h"

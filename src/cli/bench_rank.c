@@ -2,6 +2,7 @@
 #include "cli/bench_rank.h"
 
 #include "base/clock.h"
+#include "engine/engine_weights.h"
 
 static pada_status make_engine(pada_engine **out, const pada_bench_rank_desc *desc)
 {

@@ -16,6 +16,8 @@
 #include "cli/print.h"
 #include "cli/space_args.h"
 #include "engine/engine.h"
+#include "engine/engine_log.h"
+#include "engine/engine_weights.h"
 
 typedef struct bench {
     pada_space_args space_args;

@@ -9,6 +9,7 @@
 #include "cli/names.h"
 #include "cli/print.h"
 #include "cli/run_args.h"
+#include "engine/engine_weights.h"
 #include "tensor/npy.h"
 
 typedef struct eval {

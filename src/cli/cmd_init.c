@@ -6,6 +6,7 @@
 #include "cli/print.h"
 #include "cli/space_args.h"
 #include "engine/engine.h"
+#include "engine/engine_weights.h"
 
 typedef struct init {
     pada_space_args space_args;

@@ -13,6 +13,7 @@
 #include "cli/space_args.h"
 #include "cli/stop_signal.h"
 #include "cli/train_args.h"
+#include "engine/engine_weights.h"
 #include "report/train_events.h"
 #include "train/run_config.h"
 #include "train/trainer.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "engine/engine_weights.h"
 #include "train/checkpoint.h"
 
 static const pada_opt options_table[] = {

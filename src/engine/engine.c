@@ -152,7 +152,6 @@ void pada_engine_destroy(pada_engine *e)
     pada_free(e->moved);
     pada_free(e->sums);
     pada_free(e->staging);
-    pada__passes_free(e);
     pada__variance_free(e);
     pada__route_free(e);
     if (e->device) e->backend->close(e->device);
@@ -361,16 +360,6 @@ pada_status pada_engine_step(pada_engine *e, const pada_sgd *sgd, pada_step_stat
 pada_status pada_engine_inner_step(pada_engine *e, const pada_sgd *sgd, pada_step_stats *stats)
 {
     return move(e, sgd, list_ranges(e, false, e->active), NULL, stats);
-}
-
-double pada_engine_grad_norm(pada_engine *e, int site, int choice)
-{
-    const int group = e->group_of[site * e->most_choices + choice];
-    double squares = 0;
-
-    if (group < 0 || !e->groups[group].active) return 0;
-    e->backend->sum_squares(e->device, e->grads, &e->groups[group].range, 1, &squares);
-    return sqrt(squares);
 }
 
 pada_status pada_engine_finish(pada_engine *e)

@@ -39,8 +39,3 @@ pada_status pada_engine_forward_aligned(pada_engine *e, const pada_path *path,
     return pada__forward(e, path, batch, PADA_TRAIN,
                          &(forward_options){.taps = true, .align = factor});
 }
-
-void pada_engine_distances(const pada_engine *e, double *distances)
-{
-    e->backend->read(e->device, e->results.align, (pada_range){0, e->last_n}, distances);
-}

@@ -24,6 +24,7 @@ void pada__log_free(pada_engine *e)
     pada_free(log->site_norms);
     pada_free(log->active);
     pada_free(log->fetched);
+    pada_free(log->paths);
     if (log->records) e->backend->release(e->device, log->records);
     pada__results_free(e, &log->results, log->cap_images);
     *log = (engine_log){0};
@@ -48,9 +49,10 @@ static pada_status make_device_room(pada_engine *e, int64_t n_steps, int64_t n_i
     return e->backend->alloc(e->device, &log->records, n_steps * record_size(e) * size);
 }
 
-static pada_status make_room(pada_engine *e, int n_steps, int n_images)
+static pada_status make_room(pada_engine *e, int n_steps, int n_passes, int n_images)
 {
-    const size_t steps = (size_t)n_steps, images = (size_t)n_images, sites = (size_t)n_sites(e);
+    const size_t steps = (size_t)n_steps, passes = (size_t)n_passes, images = (size_t)n_images;
+    const size_t sites = (size_t)n_sites(e);
     engine_log *log = &e->log;
     void *memory;
 
@@ -68,8 +70,11 @@ static pada_status make_room(pada_engine *e, int n_steps, int n_images)
     log->site_norms = memory;
     PADA_TRY(pada_calloc(&memory, steps, (size_t)e->n_groups * sizeof *log->active));
     log->active = memory;
+    PADA_TRY(pada_calloc(&memory, passes, sizeof *log->paths));
+    log->paths = memory;
     PADA_TRY(make_device_room(e, n_steps, n_images));
     log->cap_steps = n_steps;
+    log->cap_passes = n_passes;
     log->cap_images = n_images;
     return PADA_OK;
 }
@@ -78,13 +83,13 @@ pada_status pada_engine_log_begin(pada_engine *e, int n_steps, int n_passes, int
 {
     engine_log *log = &e->log;
 
-    PADA_ASSERT(n_steps > 0 && n_images > 0);
-    PADA_TRY(pada__passes_begin(e, n_passes));
-    log->n_steps = log->n_images = log->n_read_steps = log->n_read_images = 0;
+    PADA_ASSERT(n_steps > 0 && n_passes > 0 && n_images > 0);
+    log->n_steps = log->n_passes = log->n_images = log->n_read_steps = log->n_read_images = 0;
     log->macs = 0;
-    if (n_steps <= log->cap_steps && n_images <= log->cap_images) return PADA_OK;
+    if (n_steps <= log->cap_steps && n_passes <= log->cap_passes && n_images <= log->cap_images)
+        return PADA_OK;
     pada__log_free(e);
-    const pada_status st = make_room(e, n_steps, n_images);
+    const pada_status st = make_room(e, n_steps, n_passes, n_images);
     if (st != PADA_OK) pada__log_free(e);
     return st;
 }
@@ -100,9 +105,12 @@ pada_results pada__log_results(const pada_engine *e, int n)
 
 void pada__log_pass(pada_engine *e)
 {
-    if (e->log.cap_images == 0) return;
-    pada__passes_add(e);
-    e->log.n_images += e->last_n;
+    engine_log *log = &e->log;
+
+    if (log->cap_images == 0) return;
+    PADA_ASSERT(log->n_passes < log->cap_passes);
+    log->paths[log->n_passes++] = e->last_path;
+    log->n_images += e->last_n;
 }
 
 /* What the forward stages of a program multiply and add for one image. */
@@ -235,15 +243,67 @@ pada_status pada_engine_log_read(pada_engine *e, pada_log *out)
 
     *out = (pada_log){.n_images = log->n_images,
                       .n_steps = log->n_steps,
-                      .n_passes = e->passes.n,
+                      .n_passes = log->n_passes,
                       .n_sites = n_sites(e),
                       .losses = log->losses,
                       .norms = log->norms,
                       .ranks = log->ranks,
-                      .paths = e->passes.paths,
+                      .paths = log->paths,
                       .grad_norms = log->grad_norms,
                       .clip_factors = log->clip_factors,
                       .site_norms = log->site_norms,
                       .macs = log->macs};
     return st;
+}
+
+/* ---- checkpoints ---- */
+
+static void visit_numbers(pada_engine *e, pada_state *s)
+{
+    engine_log *log = &e->log;
+    const pada_status fetched = pada_state_loading(s) ? PADA_OK : pada__log_fetch(e);
+    int32_t counts[2] = {log->n_steps, log->n_images};
+    const int64_t n_sites = e->space.ops->n_sites(&e->space);
+
+    if (fetched != PADA_OK) {
+        pada_state_reject(s, fetched);
+        return;
+    }
+    pada_state_array(s, "log/counts", PADA_STATE_I32, counts, 2);
+    if (counts[0] < 0 || counts[0] > log->cap_steps || counts[1] < 0 ||
+        counts[1] > log->cap_images) {
+        pada_state_reject(s,
+                          PADA_FAIL(PADA_EDATA, "a log of %d steps and %d images; at most %d, %d",
+                                    counts[0], counts[1], log->cap_steps, log->cap_images));
+        return;
+    }
+    log->n_steps = log->n_read_steps = counts[0];
+    log->n_images = log->n_read_images = counts[1];
+    pada_state_array(s, "log/macs", PADA_STATE_F64, &log->macs, 1);
+    pada_state_array(s, "log/losses", PADA_STATE_F64, log->losses, log->n_images);
+    pada_state_array(s, "log/norms", PADA_STATE_F64, log->norms, log->n_images);
+    pada_state_array(s, "log/ranks", PADA_STATE_I32, log->ranks, log->n_images);
+    pada_state_array(s, "log/grad_norms", PADA_STATE_F64, log->grad_norms, log->n_steps);
+    pada_state_array(s, "log/clip_factors", PADA_STATE_F64, log->clip_factors, log->n_steps);
+    pada_state_array(s, "log/site_norms", PADA_STATE_F64, log->site_norms, log->n_steps * n_sites);
+}
+
+static void visit_paths(engine_log *log, pada_state *s)
+{
+    int32_t n = log->n_passes;
+
+    pada_state_array(s, "log/passes", PADA_STATE_I32, &n, 1);
+    if (n < 0 || n > log->cap_passes) {
+        pada_state_reject(
+            s, PADA_FAIL(PADA_EDATA, "a log of %d passes; at most %d", (int)n, log->cap_passes));
+        return;
+    }
+    log->n_passes = n;
+    pada_state_array(s, "log/paths", PADA_STATE_U8, log->paths, n * (int64_t)sizeof *log->paths);
+}
+
+void pada__log_visit(pada_engine *e, pada_state *s)
+{
+    visit_numbers(e, s);
+    visit_paths(&e->log, s);
 }

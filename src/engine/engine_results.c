@@ -44,16 +44,6 @@ pada_results pada__results_from(const pada_engine *e, const pada_results *result
 
 /* ---- the last pass ---- */
 
-void pada_engine_losses(const pada_engine *e, double *losses)
-{
-    e->backend->read(e->device, e->bindings.results.loss, (pada_range){0, e->last_n}, losses);
-}
-
-void pada_engine_norms(const pada_engine *e, double *norms)
-{
-    e->backend->read(e->device, e->bindings.results.norm, (pada_range){0, e->last_n}, norms);
-}
-
 /* `losses` and `ranks` are room for n numbers each, and may be the same. */
 static pada_status read_results(const pada_engine *e, const pada_results *from, int n,
                                 double *losses, int32_t *ranks, pada_results_view *view)

@@ -2,7 +2,14 @@
 #ifndef PADA_ENGINE_ENGINE_STATE_H
 #define PADA_ENGINE_ENGINE_STATE_H
 
-#include "engine/engine.h"
+#include "engine/engine_align.h"
+#include "engine/engine_blocks.h"
+#include "engine/engine_gradients.h"
+#include "engine/engine_log.h"
+#include "engine/engine_results.h"
+#include "engine/engine_snapshot.h"
+#include "engine/engine_variance.h"
+#include "engine/engine_weights.h"
 #include "graph/plan.h"
 
 /* A group is the unit of bookkeeping: one shared parameter, or all parameters of one (site,
@@ -20,24 +27,19 @@ typedef struct param_group {
  * their numbers in memory of the backend; those behind the first n_read_images and n_read_steps have not
  * been brought here yet. */
 typedef struct engine_log {
-    int n_images, n_steps, cap_images, cap_steps;
+    int n_images, n_passes, n_steps, cap_images, cap_passes, cap_steps;
     int n_read_images, n_read_steps;
     pada_results results;   /* [cap_images] */
     void *records;          /* [cap_steps, 2 + n_groups] as clip_sgd writes them, or NULL */
     double *fetched;        /* room for them here, or NULL */
     bool *active;           /* [cap_steps, n_groups] who had a gradient */
+    pada_path *paths;       /* [cap_passes] of the host, which chose them */
     double *losses, *norms; /* [cap_images] */
     int32_t *ranks;
     double *grad_norms, *clip_factors; /* [cap_steps] */
     double *site_norms;                /* [cap_steps, n_sites] */
     double macs;                       /* of all forward passes */
 } engine_log;
-
-/* The passes in the log. In memory of the host, which chose them. */
-typedef struct engine_passes {
-    int n, cap;
-    pada_path *paths; /* [cap] */
-} engine_passes;
 
 /* Running moments of the gradients; the two buffers are NULL until variance_begin. */
 typedef struct engine_variance {
@@ -102,7 +104,6 @@ struct pada_engine {
     pada_path last_path;
     pada_bindings bindings;
     engine_log log;
-    engine_passes passes;
     engine_variance variance;
     engine_tally tally;
 };
@@ -114,7 +115,7 @@ pada_status pada__plan_path(pada_engine *e, const pada_path *path, int n_images,
 pada_status pada__forward(pada_engine *e, const pada_path *path, const pada_batch *batch,
                           pada_mode mode, const forward_options *options);
 
-/* engine_route.c: the gate of a space that has one; and the blocks of a path, by the gate. */
+/* engine_blocks.c: the gate of a space that has one; and the blocks of a path, by the gate. */
 pada_status pada__route_create(pada_engine *e);
 void pada__route_free(pada_engine *e);
 void pada__route(pada_engine *e, const pada_path *path, pada_path *out);
@@ -133,6 +134,7 @@ void pada__log_step(pada_engine *e, const pada_step_stats *stats);
 /* Brings everything here. A failure of the device, or a gradient that was not finite, is reported. */
 pada_status pada__log_fetch(pada_engine *e);
 void pada__log_free(pada_engine *e);
+void pada__log_visit(pada_engine *e, pada_state *s);
 
 /* engine_results.c: room for losses, norms and ranks of n images, from zeros; gives it back, also after a failure,
  * and what the last pass left in it is gone; what begins at image `first` of it. */
@@ -142,12 +144,6 @@ pada_results pada__results_from(const pada_engine *e, const pada_results *result
 /* Where the next evaluation of n images leaves its results. */
 pada_results pada__tally_results(pada_engine *e, int n);
 void pada__tally_free(pada_engine *e);
-
-/* engine_passes.c: the part of the log that engine_log.c leaves to it. */
-pada_status pada__passes_begin(pada_engine *e, int n_passes);
-void pada__passes_add(pada_engine *e);
-void pada__passes_free(pada_engine *e);
-void pada__passes_visit(pada_engine *e, pada_state *s);
 
 /* engine_snapshot.c: for fresh weights; gives up the other momentum and drops the differences. */
 void pada__snapshot_forget(pada_engine *e);

@@ -68,36 +68,6 @@ static void visit_other_momentum(pada_engine *e, pada_state *s, float *floats)
     visit_buffer(e, s, PADA_STATE_PREFIX "other_momentum/", e->other_velocity, floats);
 }
 
-static void visit_log(pada_engine *e, pada_state *s)
-{
-    engine_log *log = &e->log;
-    const pada_status fetched = pada_state_loading(s) ? PADA_OK : pada__log_fetch(e);
-    int32_t counts[2] = {log->n_steps, log->n_images};
-    const int64_t n_sites = e->space.ops->n_sites(&e->space);
-
-    if (fetched != PADA_OK) {
-        pada_state_reject(s, fetched);
-        return;
-    }
-    pada_state_array(s, "log/counts", PADA_STATE_I32, counts, 2);
-    if (counts[0] < 0 || counts[0] > log->cap_steps || counts[1] < 0 ||
-        counts[1] > log->cap_images) {
-        pada_state_reject(s,
-                          PADA_FAIL(PADA_EDATA, "a log of %d steps and %d images; at most %d, %d",
-                                    counts[0], counts[1], log->cap_steps, log->cap_images));
-        return;
-    }
-    log->n_steps = log->n_read_steps = counts[0];
-    log->n_images = log->n_read_images = counts[1];
-    pada_state_array(s, "log/macs", PADA_STATE_F64, &log->macs, 1);
-    pada_state_array(s, "log/losses", PADA_STATE_F64, log->losses, log->n_images);
-    pada_state_array(s, "log/norms", PADA_STATE_F64, log->norms, log->n_images);
-    pada_state_array(s, "log/ranks", PADA_STATE_I32, log->ranks, log->n_images);
-    pada_state_array(s, "log/grad_norms", PADA_STATE_F64, log->grad_norms, log->n_steps);
-    pada_state_array(s, "log/clip_factors", PADA_STATE_F64, log->clip_factors, log->n_steps);
-    pada_state_array(s, "log/site_norms", PADA_STATE_F64, log->site_norms, log->n_steps * n_sites);
-}
-
 void pada_engine_visit(pada_engine *e, pada_state *s)
 {
     int64_t most = e->n_groups;
@@ -118,8 +88,7 @@ void pada_engine_visit(pada_engine *e, pada_state *s)
     visit_buffer(e, s, PADA_STATE_PREFIX "momentum/", e->velocity, scratch);
     visit_other_momentum(e, s, scratch);
     visit_sampled(e, s, scratch);
-    visit_log(e, s);
-    pada__passes_visit(e, s);
+    pada__log_visit(e, s);
     if (e->variance.mean) {
         visit_buffer(e, s, PADA_STATE_PREFIX "variance/mean/", e->variance.mean, scratch);
         visit_buffer(e, s, PADA_STATE_PREFIX "variance/spread/", e->variance.spread, scratch);

@@ -181,12 +181,6 @@ void pada_engine_read_weight(const pada_engine *e, int param, double *to)
     e->backend->read(e->device, e->weights, range_of(pada_params_get(e->params, param)), to);
 }
 
-void pada_engine_read_grad(const pada_engine *e, int param, double *to)
-{
-    PADA_ASSERT(e->mode == PADA_TRAIN);
-    e->backend->read(e->device, e->grads, range_of(pada_params_get(e->params, param)), to);
-}
-
 void pada_engine_write_weight(pada_engine *e, int param, const double *from)
 {
     e->backend->write(e->device, e->weights, range_of(pada_params_get(e->params, param)), from);

@@ -1,6 +1,9 @@
 /* anchor.c - MAGIC-A: steps that pull a path towards the features of an anchor. */
 #include "strategy/anchor.h"
 
+#include "engine/engine_align.h"
+#include "engine/engine_results.h"
+
 #define MAX_TRIES 1000 /* a space may have next to no living path */
 
 const pada_opt pada_anchor_options[] = {

@@ -9,6 +9,7 @@
 #ifndef PADA_STRATEGY_DATA_IMPORTANCE_H
 #define PADA_STRATEGY_DATA_IMPORTANCE_H
 
+#include "engine/engine_log.h"
 #include "sampler/alias.h"
 #include "strategy/strategy.h"
 

@@ -5,6 +5,7 @@
 #ifndef PADA_STRATEGY_IMPORTANCE_H
 #define PADA_STRATEGY_IMPORTANCE_H
 
+#include "engine/engine_log.h"
 #include "strategy/data_importance.h"
 #include "strategy/path_importance.h"
 

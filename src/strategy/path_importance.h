@@ -10,6 +10,7 @@
 #ifndef PADA_STRATEGY_PATH_IMPORTANCE_H
 #define PADA_STRATEGY_PATH_IMPORTANCE_H
 
+#include "engine/engine_log.h"
 #include "strategy/strategy.h"
 
 typedef struct pada_path_settings {

@@ -10,6 +10,7 @@
 #include "base/option.h"
 #include "data/loader.h"
 #include "engine/engine.h"
+#include "engine/engine_log.h"
 #include "sampler/path_sampler.h"
 #include "tensor/state.h"
 

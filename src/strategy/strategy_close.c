@@ -15,6 +15,9 @@
 
 #include "base/elementary.h"
 #include "base/mem.h"
+#include "engine/engine_blocks.h"
+#include "engine/engine_snapshot.h"
+#include "engine/engine_weights.h"
 #include "sampler/data_sampler.h"
 #include "strategy/iso_paths.h"
 #include "strategy/strategy.h"

@@ -17,6 +17,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "engine/engine_gradients.h"
+#include "engine/engine_log.h"
 #include "sampler/data_sampler.h"
 #include "strategy/best_cut.h"
 #include "strategy/strategy.h"

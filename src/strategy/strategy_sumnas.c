@@ -7,6 +7,7 @@
  * The outer step is the recipe's, with defaults of its own: learning rate 1, no momentum, no
  * clipping. The released code draws one group per epoch, and its inner momentum goes on from path to
  * path and from step to step, so that a path is also moved by what others left behind. */
+#include "engine/engine_snapshot.h"
 #include "optim/schedule.h"
 #include "sampler/data_sampler.h"
 #include "sampler/fair_paths.h"

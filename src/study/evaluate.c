@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "engine/engine_results.h"
 
 struct pada_evaluator {
     const pada_dataset *data; /* borrowed */

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/text.h"
+#include "engine/engine_weights.h"
 #include "space/path_index.h"
 #include "study/ranking_scores.h"
 

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "engine/engine_weights.h"
 
 #define FOLDER "supernets"
 #define SUFFIX ".safetensors"

@@ -2,6 +2,7 @@
 #ifndef PADA_TRAIN_OBSERVATORY_H
 #define PADA_TRAIN_OBSERVATORY_H
 
+#include "engine/engine_log.h"
 #include "strategy/strategy.h"
 #include "train/epoch_metrics.h"
 

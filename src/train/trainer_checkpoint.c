@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "engine/engine_log.h"
 #include "train/checkpoint.h"
 #include "train/family.h"
 #include "train/run_config.h"

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "engine/engine_results.h"
 #include "sampler/path_sampler.h"
 
 /* Counts the images of the most frequent class. */

@@ -8,6 +8,11 @@
 
 #include "base/mem.h"
 #include "engine/engine.h"
+#include "engine/engine_inspect.h"
+#include "engine/engine_log.h"
+#include "engine/engine_results.h"
+#include "engine/engine_snapshot.h"
+#include "engine/engine_weights.h"
 #include "strategy/importance.h"
 
 enum { N = 2, SIZE = 8, PIXELS = 3 * SIZE * SIZE };

@@ -8,6 +8,12 @@
 
 #include "base/mem.h"
 #include "engine/engine.h"
+#include "engine/engine_gradients.h"
+#include "engine/engine_inspect.h"
+#include "engine/engine_log.h"
+#include "engine/engine_results.h"
+#include "engine/engine_snapshot.h"
+#include "engine/engine_weights.h"
 #include "engine/uses.h"
 #include "space/nb201_cells.h"
 

@@ -5,6 +5,9 @@
 #include "backends.h"
 #include "check.h"
 #include "engine/engine.h"
+#include "engine/engine_align.h"
+#include "engine/engine_inspect.h"
+#include "engine/engine_weights.h"
 
 enum { N = 5, SIDE = 8, LARGE_SIDE = 32 };
 

@@ -6,6 +6,9 @@
 #include "base/mem.h"
 #include "check.h"
 #include "engine/engine.h"
+#include "engine/engine_inspect.h"
+#include "engine/engine_results.h"
+#include "engine/engine_weights.h"
 
 typedef struct fixture {
     pada_space space;

@@ -4,7 +4,11 @@
 
 #include "backends.h"
 #include "check.h"
+#include "engine/engine_blocks.h"
+#include "engine/engine_inspect.h"
+#include "engine/engine_results.h"
 #include "engine/engine_state.h"
+#include "engine/engine_weights.h"
 
 enum { N = 4, SIDE = 8, LARGE_SIDE = 32, EDGES = 6, BLOCKS = 3 };
 

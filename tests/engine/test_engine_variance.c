@@ -3,6 +3,9 @@
 #include <stdlib.h>
 
 #include "backends.h"
+#include "engine/engine_inspect.h"
+#include "engine/engine_variance.h"
+#include "engine/engine_weights.h"
 #include "engine/uses.h"
 #include "train/tiny_engine.h"
 

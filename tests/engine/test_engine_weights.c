@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/scratch.h"
+#include "engine/engine_weights.h"
 #include "tensor/state.h"
 #include "train/tiny_engine.h"
 

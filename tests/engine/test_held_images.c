@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "data/augment.h"
 
+#include "engine/engine_results.h"
+#include "engine/engine_weights.h"
 #include "train/tiny_engine.h"
 
 enum { N = 20 };

@@ -14,6 +14,9 @@
 #include "base/mem.h"
 #include "base/option.h"
 #include "engine/engine.h"
+#include "engine/engine_inspect.h"
+#include "engine/engine_results.h"
+#include "engine/engine_weights.h"
 #include "tensor/safetensors.h"
 
 typedef struct dump_args {

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "engine/engine_inspect.h"
+#include "engine/engine_log.h"
+#include "engine/engine_weights.h"
 #include "strategy/method_flags.h"
 
 enum { SMALL_BATCH = 4, SMALL_SIDE = 4, SMALL_STEPS = 64, SMALL_SLOTS = 6, SMALL_CHOICES = 5 };

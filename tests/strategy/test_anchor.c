@@ -1,4 +1,8 @@
 /* test_anchor.c - MAGIC-A and MAGIC-AT: what a step is, and when the anchor changes. */
+#include "engine/engine_align.h"
+#include "engine/engine_inspect.h"
+#include "engine/engine_results.h"
+#include "engine/engine_weights.h"
 #include "strategy/anchor.h"
 #include "strategy/small_run.h"
 #include "train/tiny_engine.h"

@@ -3,6 +3,9 @@
 #include <string.h>
 
 #include "check.h"
+#include "engine/engine_blocks.h"
+#include "engine/engine_log.h"
+#include "engine/engine_weights.h"
 #include "strategy/iso_paths.h"
 #include "strategy/method_flags.h"
 #include "train/tiny_engine.h"

@@ -1,6 +1,9 @@
 /* test_fairnas.c - FairNAS: fair groups of paths, and their gradients in one step. */
 #include <string.h>
 
+#include "engine/engine_inspect.h"
+#include "engine/engine_log.h"
+#include "engine/engine_weights.h"
 #include "sampler/fair_paths.h"
 #include "strategy/small_run.h"
 

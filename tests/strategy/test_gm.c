@@ -3,6 +3,9 @@
 #include <string.h>
 
 #include "base/scratch.h"
+#include "engine/engine_log.h"
+#include "engine/engine_results.h"
+#include "engine/engine_weights.h"
 #include "strategy/best_cut.h"
 #include "strategy/small_run.h"
 

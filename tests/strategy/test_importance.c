@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "engine/engine_log.h"
 #include "strategy/data_importance.h"
 #include "strategy/path_importance.h"
 #include "strategy/small_run.h"

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/scratch.h"
+#include "engine/engine_weights.h"
 #include "strategy/novelty_archive.h"
 #include "strategy/small_run.h"
 

@@ -1,6 +1,8 @@
 /* test_sumnas.c - SUMNAS: the outer gradient, where inner steps start, and their momentum. */
 #include <string.h>
 
+#include "engine/engine_log.h"
+#include "engine/engine_weights.h"
 #include "strategy/small_run.h"
 
 #define PLAIN "--sumnas-inner-momentum 0 --sumnas-inner-clip 0 "

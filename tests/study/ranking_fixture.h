@@ -5,6 +5,7 @@
 
 #include "base/scratch.h"
 
+#include "engine/engine_weights.h"
 #include "space/nb201_cells.h"
 #include "study/ranking.h"
 

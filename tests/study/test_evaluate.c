@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "check.h"
+#include "engine/engine_results.h"
+#include "engine/engine_weights.h"
 #include "study/evaluate.h"
 
 #define N_CLASSES 10

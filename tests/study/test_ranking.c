@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "check.h"
+#include "engine/engine_weights.h"
 
 /* A row of the file. */
 typedef struct row {

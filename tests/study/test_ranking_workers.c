@@ -1,5 +1,6 @@
 /* test_ranking_workers.c - rankings with several networks side by side against one after the other.
  * PADA_TEST_BACKEND=NAME: on that backend instead of cpu. */
+#include "engine/engine_weights.h"
 #include "study/ranking_fixture.h"
 
 #include <errno.h>

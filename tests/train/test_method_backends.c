@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backends.h"
+#include "engine/engine_weights.h"
 #include "strategy/method_flags.h"
 #include "train/tiny_engine.h"
 #include "train/trainer.h"

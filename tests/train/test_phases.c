@@ -13,6 +13,7 @@
 #include "train/timetable.h"
 #include "train/trainer.h"
 
+#include "engine/engine_weights.h"
 #include "train/tiny_engine.h"
 
 enum { EPOCHS = 2, BATCH = 12, STEPS = 4, MAX_PHASES = 40, MAX_EPOCHS = 80 };

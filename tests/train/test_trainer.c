@@ -16,6 +16,7 @@
 #include "train/run_config.h"
 #include "train/trainer.h"
 
+#include "engine/engine_weights.h"
 #include "train/tiny_engine.h"
 
 enum { EPOCHS = 4, BATCH = 12, STEPS = 4 /* per epoch: 12, 12, 12, 8 */, N_BLOCKS = 3 };

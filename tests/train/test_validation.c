@@ -6,6 +6,7 @@
 #include "train/trainer.h"
 #include "train/validation.h"
 
+#include "engine/engine_weights.h"
 #include "train/tiny_engine.h"
 
 enum { BATCH = 6, N_BATCHES = 3 /* of 16 images */ };

@@ -1,4 +1,4 @@
-/* engine_route.c - spaces with blocks: which block of weights each slot of a path runs. */
+/* engine_blocks.c - spaces with blocks: which block of weights each slot of a path runs. */
 #include "base/mem.h"
 #include "engine/engine_state.h"
 
