@@ -2,9 +2,10 @@
 # test_families.sh - runs with several supernets: training, interruptions, ranking, what is refused.
 . "$PADA_SOURCE/tests/cli/harness.sh"
 
-small="--channels 4 --cells 1 --epochs 2 --batch-size 500 --validate 100 --threads 2"
+# A quarter of the images: 500 of 2,000.
+small="--channels 4 --cells 1 --epochs 2 --hold-out 0.75 --batch-size 125 --validate 100 --threads 2"
 few="--method fewshot --split-edges 0 --child-epochs 1 $small"
-gm="--method gm --splits 2 --split-repeats 5 --warmup-epochs 1 --final-epochs 1 $small --batch-size 100"
+gm="--method gm --splits 2 --split-repeats 5 --warmup-epochs 1 --final-epochs 1 $small --batch-size 25"
 conv='|nor_conv_3x3~0|+|nor_conv_3x3~0|nor_conv_3x3~1|+|nor_conv_3x3~0|nor_conv_3x3~1|nor_conv_3x3~2|'
 skip='|skip_connect~0|+|skip_connect~0|skip_connect~1|+|skip_connect~0|skip_connect~1|skip_connect~2|'
 # The same network, since edge 0 leads nowhere, in other sub-spaces of edge 0.
@@ -27,21 +28,21 @@ expect_only_chance
 check "$(ls "$work/few/supernets" | wc -l)" -eq 6
 check "$(wc -l <"$work/few/metrics.csv")" -eq 8
 # supernet, steps, passes, images: two epochs of four steps for the first, one for each of five children
-check "$(row "$work/few" 1 | cut -d, -f1-5)" = 1,0,8,4,2000
-check "$(row "$work/few" 2 | cut -d, -f1-5)" = 2,1,12,4,2000
-check "$(row "$work/few" 6 | cut -d, -f1-5)" = 6,5,28,4,2000
+check "$(row "$work/few" 1 | cut -d, -f1-5)" = 1,0,8,4,500
+check "$(row "$work/few" 2 | cut -d, -f1-5)" = 2,1,12,4,500
+check "$(row "$work/few" 6 | cut -d, -f1-5)" = 6,5,28,4,500
 
-# ---- GM: probes have rows without steps: five batches of 100, in each all slots that are whole
+# ---- GM: probes have rows without steps: five batches of 25, in each all slots that are whole
 pada train $gm --out "$work/gm" --quiet
 expect_rc 0
 expect_only_chance
 check "$(ls "$work/gm/supernets" | wc -l)" -eq 7
 check "$(wc -l <"$work/gm/metrics.csv")" -eq 11
-check "$(row "$work/gm" 0 | cut -d, -f1-5)" = 0,0,20,20,2000
-check "$(row "$work/gm" 1 | cut -d, -f1-5)" = 1,0,20,150,15000
-check "$(row "$work/gm" 2 | cut -d, -f1-5)" = 2,1,40,20,2000
-check "$(row "$work/gm" 3 | cut -d, -f1-5)" = 3,1,40,125,12500
-check "$(row "$work/gm" 9 | cut -d, -f1-5)" = 9,6,140,20,2000
+check "$(row "$work/gm" 0 | cut -d, -f1-5)" = 0,0,20,20,500
+check "$(row "$work/gm" 1 | cut -d, -f1-5)" = 1,0,20,150,3750
+check "$(row "$work/gm" 2 | cut -d, -f1-5)" = 2,1,40,20,500
+check "$(row "$work/gm" 3 | cut -d, -f1-5)" = 3,1,40,125,3125
+check "$(row "$work/gm" 9 | cut -d, -f1-5)" = 9,6,140,20,500
 
 # ---- kill -9 at random moments; another number of threads; signals
 train_and_kill "$work/few_killed" $few --checkpoint-steps 1
@@ -98,20 +99,20 @@ pada rank "$work/few" --networks truth --limit 50 --truth builtin --out "$work/j
 expect_rc 0
 check "$(grep -c '^{"name": "supernet [1-5]", "supernet": [1-5], "n": [0-9]*, "tau_b": ' "$work/out")" -eq 5
 # A ranking that is stopped goes on.
-slice_of pada rank "$work/gm" --networks 300 --limit 100 --out "$work/whole.csv"
+slice_of pada rank "$work/gm" --networks 150 --limit 50 --out "$work/whole.csv"
 expect_rc 0
 rm -r "$work/gm/scores"
 rc=75
 rounds=0
 while [ $rc -eq 75 ] && [ $rounds -lt 500 ]; do
-    pada rank "$work/gm" --networks 300 --limit 100 --out "$work/parts.csv" --max-seconds "$slice"
+    pada rank "$work/gm" --networks 150 --limit 50 --out "$work/parts.csv" --max-seconds "$slice"
     rounds=$((rounds + 1))
 done
 expect_rc 0
 check $rounds -gt 1
 cmp "$work/whole.csv" "$work/parts.csv" >"$work/cmp" 2>&1 || complain "$(cat "$work/cmp")"
 rm -r "$work/gm/scores"
-pada rank "$work/gm" --networks 300 --limit 100 --out "$work/parts.csv" --in-flight 2
+pada rank "$work/gm" --networks 150 --limit 50 --out "$work/parts.csv" --in-flight 2
 expect_rc 0
 cmp "$work/whole.csv" "$work/parts.csv" >"$work/cmp" 2>&1 || complain "$(cat "$work/cmp")"
 
@@ -139,9 +140,9 @@ if [ "$rc" -ne 69 ]; then # built with Chart.js
 fi
 
 # ---- images that are held out, and weights that belong to blocks
-pada train $few --hold-out 0.5 --blocks 2 --out "$work/blocks" --quiet
+pada train $few --hold-out 0.875 --blocks 2 --out "$work/blocks" --quiet
 expect_rc 0
-check "$(row "$work/blocks" 6 | cut -d, -f1-5)" = 6,5,14,2,1000
+check "$(row "$work/blocks" 6 | cut -d, -f1-5)" = 6,5,14,2,250
 pada rank "$work/blocks" --list "$work/list" --limit 100
 expect_rc 0
 pada eval "$work/blocks" "$conv" --limit 100 --json

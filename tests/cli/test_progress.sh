@@ -3,7 +3,7 @@
 # shellcheck source=tests/cli/harness.sh
 . "$(dirname "$0")/harness.sh"
 
-small='--channels 4 --cells 1 --batch-size 50 --validate 100'
+small="--channels 4 --cells 1 --hold-out 0.75 --batch-size 50 --validate 100" # 500 images
 on_terminal() {
     command_line="on a terminal: pada $*"
     python3 "$PADA_SOURCE/tests/cli/on_terminal.py" "$PADA_BINARY" "$@" >"$work/out" 2>"$work/err"
@@ -41,7 +41,7 @@ tr '\r' '\n' <"$work/err" | sed "s/^$escape\[K//" >"$work/states"
 check "$(grep -c '^epoch ' "$work/states")" -ge 8
 check "$(awk 'length > w { w = length } END { print w }' "$work/states")" -le 59
 grep -q '^epoch 8/8  loss ' "$work/states" || complain 'no last state'
-grep -qE '^epoch [0-9]/8  step [0-9]+/40  loss [0-9.]+  top-1 [0-9.]+ %' "$work/states" || complain 'no step was shown'
+grep -qE '^epoch [0-9]/8  step [0-9]+/10  loss [0-9.]+  top-1 [0-9.]+ %' "$work/states" || complain 'no step was shown'
 expect_out_has "$work/live: pada, 8 epochs"
 train on_terminal quiet_live 1 --quiet
 expect_only_chance
