@@ -1,7 +1,7 @@
 #!/bin/sh
 # demo.sh - what `make demo` shows: two supernets trained on built-in images, ranked, compared with the truth, reported.
 #
-#   demo.sh [PADA [FOLDER]]      FOLDER gets runs/spos and runs/pada; the same command goes on where it stopped
+#   demo.sh [PADA [FOLDER]]      FOLDER gets runs/spos and runs/pada; the same command resumes where it stopped
 #
 # EPOCHS (default 100) and LIMIT (test images; default all) make it shorter for tests. Runs that are finished are not
 # trained again; remove FOLDER, or run `make clean`, to start anew.

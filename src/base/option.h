@@ -44,7 +44,7 @@ typedef struct pada_opt {
      * literally, e.g. "DIR|builtin", "FILE.csv", "N". */
     const char *meta;
     const char *help; /* one line */
-    bool session;     /* no part of a run: left out of the dump, free to differ when it goes on */
+    bool session;     /* not stored in config.yaml; may differ on resume */
     /* STRING: the i-th of the names that it takes, NULL after the last, for manuals and completion;
      * NULL: there is no list. */
     const char *(*names)(int i);

@@ -65,7 +65,7 @@ static const pada_opt options_table[] = {
      .meta = "DIALECT",
      .names = name_of_from,
      .help =
-         "dialect of the input: nb201, list, naslib, nni, tuples, index (default: by its look)"},
+         "dialect of the input: nb201, list, naslib, nni, tuples, index (default: auto-detected)"},
     {.name = "to",
      .type = PADA_OPT_STRING,
      .offset = offsetof(arch, to),

@@ -1,4 +1,4 @@
-/* cmd_compare.c - `pada compare`: which of several runs ranks networks best, and how sure that is. */
+/* cmd_compare.c - `pada compare`: which of several runs ranks networks best, with confidence intervals. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -80,7 +80,7 @@ static const pada_opt options_table[] = {
      .offset = offsetof(rank, dialect),
      .meta = "DIALECT",
      .names = pada_name_of_dialect,
-     .help = "how that file writes them (default: by their look)"},
+     .help = "how that file writes them (default: auto-detected)"},
     {.name = "out",
      .type = PADA_OPT_STRING,
      .offset = offsetof(rank, out),
@@ -114,7 +114,7 @@ static const pada_opt options_table[] = {
      .min = 0,
      .max = 1e9,
      .meta = "S",
-     .help = "stop after S seconds with exit code 75; the same command goes on"},
+     .help = "stop after S seconds with exit code 75; the same command resumes it"},
     {.name = "quiet",
      .type = PADA_OPT_BOOL,
      .offset = offsetof(rank, quiet),
@@ -214,9 +214,8 @@ static void print_strangers(const rank *r, const pada_score_join *join)
     const int n_truths = pada_truth_count(r->truth.table) - join->n;
 
     if (n_scores > 0 || n_truths > 0)
-        fprintf(stderr,
-                "pada: %d networks in common; %d of %s are not in %s, %d the other way round\n",
-                join->n, n_scores, r->score_file, r->truth_args.file, n_truths);
+        fprintf(stderr, "pada: %d networks in common; %d only in %s, %d only in %s\n", join->n,
+                n_scores, r->score_file, n_truths, r->truth_args.file);
 }
 
 static pada_rank_top top_of(const rank *r, const pada_score_join *join)
@@ -226,6 +225,13 @@ static pada_rank_top top_of(const rank *r, const pada_score_join *join)
                            .costs = !r->predictions,
                            .truth = join ? r->truth.table : NULL,
                            .join = join};
+}
+
+/* The split that the scores are of, unless these come from a file. */
+static void set_split(const rank *r, pada_text *out, json_t *object)
+{
+    if (r->net.data)
+        pada_json_set(out, object, "split", json_string(pada_split_name(r->net.split)));
 }
 
 static pada_status add_json(const rank *r, const pada_score_join *join,
@@ -239,6 +245,7 @@ static pada_status add_json(const rank *r, const pada_score_join *join,
         pada_json_set(out, object, "truth_column", json_string(r->truth.name));
         pada_json_set(out, object, "bootstrap",
                       json_integer(pada_bootstrap_replicates(board->bootstrap)));
+        if (i == 0) set_split(r, out, object);
         pada_json_set_metrics(out, object, board, i);
         if (i == 0) pada_json_set_top(out, object, &top);
         pada_json_line(out, object);
@@ -355,6 +362,7 @@ static pada_status report_without_truth(const rank *r, pada_text *out)
     json_t *object = json_object();
     pada_json_set(out, object, "name", json_string(r->predictions ? r->predictions : SUPERNET));
     pada_json_set(out, object, "file", json_string(r->score_file));
+    set_split(r, out, object);
     pada_json_set(out, object, "n", json_integer(n));
     pada_json_set_top(out, object, &top);
     pada_json_line(out, object);
@@ -499,7 +507,7 @@ const pada_command pada_command_rank = {
         "parameters. Scores are kept in RUN/" SCORES " and never computed twice. With a "
         "truth table it says how well the scores rank (Kendall, Spearman, precision at the "
         "top, regret), with 95 % intervals, beside baselines that need no training. It may be "
-        "stopped and goes on with the same command.",
+        "stopped; the same command resumes it.",
     .usage = "pada rank RUN | --weights FILE.safetensors | --predictions FILE.csv [options]",
     .words = "RUN",
     .examples =

@@ -56,7 +56,7 @@ static const pada_opt options_table[] = {
      .type = PADA_OPT_STRING,
      .offset = offsetof(train, out),
      .meta = "RUN",
-     .help = "run folder; the same command on it goes on where it stopped",
+     .help = "run folder; the same command resumes it where it stopped",
      .session = true},
     {.name = "checkpoint-steps",
      .type = PADA_OPT_INT,
@@ -313,7 +313,7 @@ const pada_command pada_command_train = {
     .name = "train",
     .summary = "train a supernet, in a run folder that can be continued",
     .details =
-        "Makes a run folder, or goes on with one: the same command after a signal, a time "
+        "Makes a run folder, or resumes one: the same command after a signal, a time "
         "limit or a power failure ends with the same bits. A folder that was begun with other "
         "options is refused. Which further options there are depends on --method. Progress "
         "goes to standard error; metrics.csv has a row per epoch.",

@@ -52,7 +52,7 @@ static const pada_opt options_table[] = {
      .type = PADA_OPT_STRING,
      .offset = offsetof(truth, out),
      .meta = "DIR",
-     .help = "folder of the table, " PADA_STANDALONE_TABLE "; the same command on it goes on",
+     .help = "folder of the table, " PADA_STANDALONE_TABLE "; the same command resumes it",
      .session = true},
     {.name = "networks",
      .type = PADA_OPT_STRING,
@@ -71,7 +71,7 @@ static const pada_opt options_table[] = {
      .offset = offsetof(truth, dialect),
      .meta = "DIALECT",
      .names = pada_name_of_dialect,
-     .help = "how that file writes them (default: by their look)",
+     .help = "how that file writes them (default: auto-detected)",
      .session = true},
     {.name = "seeds",
      .type = PADA_OPT_INT,
@@ -301,7 +301,7 @@ static pada_status add_json(const truth *t, pada_text *out)
     return st;
 }
 
-/* How alike the trainings of two seeds rank the networks: what no supernet can be better than. */
+/* How alike the trainings of two seeds rank the networks: an upper bound for any supernet. */
 static pada_status add_seed_noise(const truth *t, pada_text *out)
 {
     const int n = pada_truth_count(t->table);
@@ -421,7 +421,7 @@ const pada_command pada_command_truth = {
     .details =
         "Trains networks one after the other, from fresh weights, and writes a table of their "
         "accuracies that pada rank, compare and report hold rankings against. It may be "
-        "stopped at any moment and goes on with the same command; more networks and seeds may "
+        "stopped at any moment, and the same command resumes it; more networks and seeds may "
         "be asked for later. `pada truth import` makes a table of accuracies that others "
         "published as JSON or text.",
     .usage = "pada truth --out DIR --networks all|N | --list FILE | import FILE [options]",

@@ -10,7 +10,7 @@ typedef struct pada_command {
     const char *summary; /* one line */
     const char *details; /* a paragraph for people who do not know it yet */
     const char *usage;   /* e.g. "pada arch STRING [options]" */
-    /* What stands for the words that are no flags, as in the meta of an option, with blanks between
+    /* What stands for positional arguments, as in the meta of an option, with blanks between
      * words, e.g. "info|verify DIR|builtin"; the last one may be repeated. NULL: there are none, or
      * texts of the user. */
     const char *words;
@@ -24,7 +24,7 @@ typedef struct pada_command {
      * ends. */
     size_t state_bytes;
     pada_status (*bind)(void *self, pada_options *options);
-    /* Whether it can be stopped by a signal and goes on later: signals are caught from the start. */
+    /* Whether it can be stopped by a signal and resumed later: signals are caught from the start. */
     bool stoppable;
     /* Runs it; options are parsed. Results go to stdout, everything else to stderr. */
     pada_status (*run)(void *self, const pada_options *options);

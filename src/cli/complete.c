@@ -103,7 +103,7 @@ static const pada_opt *option_of(const pada_options *options, const char *word, 
     return i < 0 ? NULL : pada_options_get(options, i);
 }
 
-/* Goes over the words before the last one: *n_plain counts those that are no flags or their values. Returns the
+/* Goes over the words before the last one: *n_plain counts positional arguments. Returns the
  * option whose value comes next, or NULL. */
 static const pada_opt *pending_option(const pada_options *options, int n, const char *const *words,
                                       int *n_plain)

@@ -8,5 +8,5 @@ const pada_exit_code pada_exit_codes[PADA_N_EXIT_CODES] = {
     {PADA_EDATA, "bad data"},
     {PADA_ENOENT, "missing input"},
     {PADA_EDEVICE, "device not available"},
-    {PADA_ESTOPPED, "stopped with a checkpoint written; the same command goes on"},
+    {PADA_ESTOPPED, "stopped with a checkpoint written; the same command resumes it"},
 };

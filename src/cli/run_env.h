@@ -6,7 +6,7 @@
 #include "engine/engine.h"
 
 /* Appends one JSON object: time, version, machine, backend and what it runs on, data set. Nothing in it
- * influences the run; a run goes on with the backend it began with (run_starts.h). */
+ * influences the run; a run resumes with the backend it began with (run_starts.h). */
 pada_status pada_run_env(const pada_engine *e, const pada_dataset *data, pada_text *out);
 
 #endif

@@ -63,7 +63,7 @@ typedef struct pada_term {
     pada_term_kind kind;
     pada_value x;
     pada_pool pool; /* AVGPOOL */
-    int mark;       /* of a probe: what z stands for, in the words of the space */
+    int mark;       /* of a probe: what z stands for, a tag defined by the space */
 } pada_term;
 
 /* One operator of a network, with its operands. */

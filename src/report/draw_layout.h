@@ -39,7 +39,7 @@ typedef struct pada_draw_layout {
     int n_rows, n_boxes;
     pada_draw_box *boxes; /* [n_boxes], owned: the nodes, then those of the arrows */
     pada_draw_arrow arrows[PADA_MAX_SKETCH];
-    bool is_dead[PADA_MAX_SKETCH]; /* nodes that no living arrow touches, the ends excepted */
+    bool is_dead[PADA_MAX_SKETCH]; /* nodes that no live arrow touches, the ends excepted */
 } pada_draw_layout;
 
 /* Fails only for want of memory. */

@@ -3,7 +3,7 @@
 
 #include "base/elementary.h"
 
-#define MAX_TRIES 1000 /* a distribution may have next to no living path */
+#define MAX_TRIES 1000 /* a distribution may have next to no live path */
 
 static int n_choices(const pada_path_sampler *s, int slot)
 {

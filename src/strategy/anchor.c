@@ -4,7 +4,7 @@
 #include "engine/engine_align.h"
 #include "engine/engine_results.h"
 
-#define MAX_TRIES 1000 /* a space may have next to no living path */
+#define MAX_TRIES 1000 /* a space may have next to no live path */
 
 const pada_opt pada_anchor_options[] = {
     {.name = "align",

@@ -1,7 +1,7 @@
 /* path_walk.c - a walk through the paths of a space that changes one slot at a time. */
 #include "strategy/path_walk.h"
 
-#define MAX_TRIES 1000 /* a space may have no living path one change away */
+#define MAX_TRIES 1000 /* a space may have no live path one change away */
 
 const pada_opt pada_walk_options[] = {
     {.name = "skip-dead-cells",

@@ -92,8 +92,7 @@ static pada_status read_lines(pada_csv *csv, const pada_space *space, const char
         if (space->ops->parse(space, line, dialect, &path) != PADA_OK)
             return PADA_FAIL(PADA_EDATA, "%s:%d: %s", csv->name, csv->line, pada_message());
         if (pada_path_index_add(seen, &path) != n)
-            return PADA_FAIL(PADA_EDATA, "%s:%d: this architecture stands further up already",
-                             csv->name, csv->line);
+            return PADA_FAIL(PADA_EDATA, "%s:%d: duplicate architecture", csv->name, csv->line);
     }
     if (pada_path_index_count(seen) == 0)
         return PADA_FAIL(PADA_EDATA, "%s: no architectures", csv->name);

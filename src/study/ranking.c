@@ -383,8 +383,8 @@ static pada_status evaluate_all(ranking *r)
     pada_pool_destroy(pool);
     if (st == PADA_OK && r->is_stopped)
         return PADA_FAIL(PADA_ESTOPPED,
-                         "stopped after %d of %d evaluations; the same command goes on", r->n_done,
-                         r->n_asked);
+                         "stopped after %d of %d evaluations; the same command resumes it",
+                         r->n_done, r->n_asked);
     return st;
 }
 

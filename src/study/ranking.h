@@ -55,7 +55,7 @@ typedef struct pada_ranking_desc {
     void (*note)(void *user, const char *text); /* one line about earlier results */
 } pada_ranking_desc;
 
-/* PADA_ESTOPPED when `stop` said so: the same call goes on. After that, and after a failure, evaluations
+/* PADA_ESTOPPED when `stop` said so: the same call resumes it. After that, and after a failure, evaluations
  * that are under way are ended and no others begun. `asked` gets the networks of `paths`, with the canonical forms
  * of those that are copies; NULL: not wanted. The caller deinits it, also after a failure. */
 pada_status pada_ranking_run(const pada_ranking_desc *desc, pada_ranking_table *asked);

@@ -99,7 +99,7 @@ static pada_status open_results(standalone *s)
 
 /* ---- one training ---- */
 
-/* Every training has a folder of its own, so that it never goes on from the checkpoint of another. */
+/* Every training has a folder of its own, so that it never resumes from the checkpoint of another. */
 static pada_status training_folder(const standalone *s, const pada_path *form, uint64_t seed,
                                    pada_text *out)
 {
@@ -225,7 +225,7 @@ static pada_status train_all(standalone *s)
             if (s->correct[form * desc->n_seeds + k] != NOT_DONE) continue;
             if (s->macs_done > 0 && must_stop(s))
                 return PADA_FAIL(PADA_ESTOPPED,
-                                 "stopped after %d of %d trainings; the same command goes on",
+                                 "stopped after %d of %d trainings; the same command resumes it",
                                  s->n_done, n_total(s));
             PADA_TRY(finish(s, form, seed));
             report(s, form, seed);

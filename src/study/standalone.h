@@ -55,7 +55,7 @@ typedef struct pada_standalone_desc {
     void *user;
     void (*progress)(void *user, const pada_standalone_progress *progress);
     void (*note)(void *user, const char *text);    /* one line, without newline */
-    void (*resumed)(void *user, const char *text); /* the same about where a training goes on */
+    void (*resumed)(void *user, const char *text); /* the same about where a training resumes */
 } pada_standalone_desc;
 
 /* Trains what is not trained yet and writes the table. PADA_ESTOPPED after a stop: the same call

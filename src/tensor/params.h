@@ -5,7 +5,7 @@
  * A site is a place in the network where one choice runs (NB201: one edge of one cell); one slot of
  * a path may decide many sites. The weights of one (site, choice) are one pada_range. Gradients and
  * momentum have the same map. Offsets count elements; every tensor starts at a multiple of
- * PADA_PARAM_ALIGN and the gap before it holds zeros for ever. Weights are stored as PyTorch does:
+ * PADA_PARAM_ALIGN and the gap before it is always zero. Weights are stored as PyTorch does:
  * convolutions [out, in, kh, kw], linear [out, in]. */
 #ifndef PADA_TENSOR_PARAMS_H
 #define PADA_TENSOR_PARAMS_H

@@ -86,7 +86,7 @@ static pada_status check_backends(const char *run, const json_t *starts, const c
         if (now && strcmp(then, now) != 0 && !(is_cpu(then) && is_cpu(now)))
             return PADA_FAIL(
                 PADA_EINVAL,
-                "%s: this run was computed by the backend %s and cannot go on with %s, "
+                "%s: this run was computed by the backend %s and cannot resume with %s, "
                 "whose bits differ; give --backend %s",
                 run, then, now, then);
     }

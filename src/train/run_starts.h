@@ -15,7 +15,7 @@ extern "C" {
 
 #define PADA_RUN_STARTS_FILE "env.json"
 
-/* Whether a run goes on with the bits it began with: the backends of all starts are the same, or
+/* Whether a run resumes with the bits it began with: the backends of all starts are the same, or
  * instruction sets of the cpu backend, which agree. Else PADA_EINVAL. A file of a newer pada, or none
  * of pada, is PADA_EDATA. *known: earlier starts have said their backend. `start` is a JSON text. */
 pada_status pada_run_starts_check(const char *run, const char *start, bool *known);

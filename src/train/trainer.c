@@ -197,7 +197,7 @@ static pada_status after_step(trainer *t)
         PADA_TRY(pada__trainer_save(t));
         return PADA_FAIL(PADA_ESTOPPED,
                          "stopped after step %" PRId64 " of %" PRId64
-                         "; the same command goes on from there",
+                         "; the same command resumes from there",
                          steps_done(t), t->table.n_steps);
     }
     if ((desc->checkpoint_steps > 0 && steps_done(t) % desc->checkpoint_steps == 0) ||

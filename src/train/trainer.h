@@ -1,7 +1,7 @@
 /* trainer.h - the loop: epochs, batches, checkpoints, metrics.
  *
  * A run is a function of its description. It may be stopped after any step, or die, and is continued
- * by calling pada_train again with the same description: it goes on from the newest checkpoint and
+ * by calling pada_train again with the same description: it resumes from the newest checkpoint and
  * ends with the same bits. Nothing is written before everything has been checked. A folder whose images
  * were others is PADA_EDATA; one without room for the checkpoints PADA_EIO, before the first step. */
 #ifndef PADA_TRAIN_TRAINER_H
@@ -43,7 +43,7 @@ typedef struct pada_train_listener {
     void (*phase)(void *context, const pada_progress *progress, const pada_subspace *part);
     void (*message)(void *context, const char *text); /* one line, without newline */
     void (*resumed)(void *context,
-                    const char *text); /* where a run goes on; NULL: a message, too */
+                    const char *text); /* where a run resumes; NULL: a message, too */
 } pada_train_listener;
 
 typedef struct pada_train_desc {

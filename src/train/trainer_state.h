@@ -63,7 +63,7 @@ static inline void tell(const trainer *t, const char *text)
 }
 
 /* trainer_checkpoint.c: a checkpoint of now, if there is a run folder; and the newest one, if there
- * is any, from which the run goes on. */
+ * is any, from which the run resumes. */
 pada_status pada__trainer_save(trainer *t);
 pada_status pada__trainer_resume(trainer *t);
 

@@ -25,7 +25,7 @@ for from in nb201 list naslib nni tuples; do
     done
 done
 
-# Recognised by their look.
+# Recognised auto-detected.
 for word in "$string" "$nni" "$tuples"; do
     pada arch "$word"
     expect_rc 0

@@ -75,7 +75,7 @@ eval_small --weights "$w" "$arch" --json --backend ref
 checks=$((checks + 1))
 [ "$(field top1) $(field top5)" = "$counts" ] || complain "cpu: $counts, ref: $(field top1) $(field top5)"
 
-# A dead cell: the same ten numbers for every image, and not those of a living one.
+# A dead cell: the same ten numbers for every image, and not those of a live one.
 eval_small --weights "$w" --arch-dialect list $dead --logits "$out/dead.npy"
 expect_rc 0
 rows() { # different rows of 40 bytes in a file
@@ -83,7 +83,7 @@ rows() { # different rows of 40 bytes in a file
 }
 checks=$((checks + 2))
 [ "$(rows "$out/dead.npy")" -eq 1 ] || complain 'rows of the dead cell differ'
-[ "$(rows "$out/a.npy")" -eq 20 ] || complain 'rows of the living cell are alike'
+[ "$(rows "$out/a.npy")" -eq 20 ] || complain 'rows of the live cell are alike'
 
 # The split and the batch size matter, the limit cuts.
 eval_small --weights "$w" "$arch" --split train --json

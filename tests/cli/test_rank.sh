@@ -85,7 +85,7 @@ expect_out_has "{\"rank\": 1, \"ties\": 2, \"arch\": \"$b\", \"score\": 8.0, \"s
 printf 'arch,score\n%s,5\n%s,5\n%s,9\n%s,1\n' "$b" "$a" "$other" "$e" >"$work/some.csv"
 pada rank --predictions "$work/some.csv" --truth "$truth" --truth-column cifar10 --json
 expect_rc 0
-expect_err "2 networks in common; 2 of $work/some.csv are not in $truth, 2 the other way round"
+expect_err "2 networks in common; 2 only in $work/some.csv, 2 only in $truth"
 expect_out_has '"n": 2, "tau_b": null, '
 expect_out_has '"p_at_top5": 1.0, '
 expect_out_has '"p_at_top5_expected": 0.5, '
@@ -164,8 +164,8 @@ printf '%s\n' "$a" "$b" "$c" "$d" "$e" >"$work/list"
 
 rank_small --list "$work/list" --truth "$truth" --truth-column cifar10 --json
 expect_rc 0
-expect_err "4 networks in common; 1 of $out are not in $truth, 0 the other way round"
-expect_out_has '{"name": "supernet", "truth_column": "cifar10", "bootstrap": 1000, "n": 4, '
+expect_err "4 networks in common; 1 only in $out, 0 only in $truth"
+expect_out_has '{"name": "supernet", "truth_column": "cifar10", "bootstrap": 1000, "split": "test", "n": 4, '
 check "$(head -n 1 "$out")" = 'arch,score,score_lo,score_hi,rank,ties,correct,images,loss,macs,params,same_as'
 check "$(sed 1d "$out" | cut -d, -f1 | sort)" = "$(sort "$work/list")"
 check "$(sed 1d "$out" | cut -d, -f2 | sort -rn)" = "$(sed 1d "$out" | cut -d, -f2)" # best first
@@ -189,7 +189,7 @@ best=$(sed -n 2p "$out" | cut -d, -f1)
 rank_small --list "$work/list" --json --top 2
 expect_rc 0
 check "$(wc -l <"$work/out")" -eq 1
-expect_out_has "{\"name\": \"supernet\", \"file\": \"$out\", \"n\": 5, \"distinct\": 5, \"images\": 20, \"top\": [{\"rank\": 1, "
+expect_out_has "{\"name\": \"supernet\", \"file\": \"$out\", \"split\": \"test\", \"n\": 5, \"distinct\": 5, \"images\": 20, \"top\": [{\"rank\": 1, "
 expect_out_has "\"arch\": \"$best\", \"score\": $(column "$out" "$best" score), \"score_lo\": "
 check "$(printf %.1f "$(sed 's/.*\[{[^}]*"score_lo": \([0-9.]*\).*/\1/' "$work/out")")" = "$(column "$out" "$best" score_lo)"
 expect_out_has "\"macs\": $(column "$out" "$best" macs), \"params\": $(column "$out" "$best" params), \"copies\": []}"
@@ -229,7 +229,7 @@ rank_small --list "$work/list" --max-seconds 0.000001
 while [ "$rc" -eq 75 ] && [ "$n" -lt 10 ]; do
     n=$((n + 1))
     check ! -e "$out"
-    grep -q 'the same command goes on' "$work/err" || complain 'nothing about going on'
+    grep -q 'the same command resumes it' "$work/err" || complain 'nothing about resuming'
     rank_small --list "$work/list" --max-seconds 0.000001
 done
 expect_rc 0
@@ -249,7 +249,7 @@ rank_small --list "$work/list" --in-flight 3 --max-seconds 0.000001
 while [ "$rc" -eq 75 ] && [ "$n" -lt 10 ]; do
     n=$((n + 1))
     check ! -e "$out"
-    grep -q 'the same command goes on' "$work/err" || complain 'nothing about going on'
+    grep -q 'the same command resumes it' "$work/err" || complain 'nothing about resuming'
     rank_small --list "$work/list" --in-flight 3 --max-seconds 0.000001
 done
 expect_rc 0

@@ -135,7 +135,7 @@ refused 65 'damaged.safetensors: damaged: its contents have the hash'
 # ---- the starts: each is kept; another backend is refused; so is what a newer pada wrote
 check "$(json "$run/env.json" "f['format'], len(f['starts']), {s['backend'] for s in f['starts']}")" = "(1, 3, {'cpu'})"
 pada train $small --data moved --epochs 1 --out "$run" --backend ref
-expect_usage_error "$run: this run was computed by the backend cpu and cannot go on with ref"
+expect_usage_error "$run: this run was computed by the backend cpu and cannot resume with ref"
 check "$(json "$run/env.json" "len(f['starts'])")" = 3
 pada train $small --data moved --epochs 1 --out "$run" --backend cpu-plain # another instruction set of it
 expect_rc 0

@@ -18,13 +18,13 @@ small='--channels 4 --cells 1 --epochs 1 --batch-size 500'
 for signal in TERM HUP INT USR1; do
     stop $signal train $small --validate 0 --no-events --out "$work/$signal" --quiet
     expect_rc 75
-    expect_err 'stopped after step 1 of 4; the same command goes on from there'
+    expect_err 'stopped after step 1 of 4; the same command resumes from there'
 done
 pada train $small --validate 0 --no-events --out "$work/HUP" --quiet --threads 1
 expect_rc 0
 stop HUP truth $small --networks 2 --out "$work/truth" --quiet
 expect_rc 75
-expect_err 'goes on'
+expect_err 'resumes'
 stop TERM rank "$work/HUP" --networks 8 --quiet
 expect_rc 75
 

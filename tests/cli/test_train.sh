@@ -57,7 +57,7 @@ for signal in TERM INT USR1; do
         continue
     fi
     expect_rc 75
-    expect_err "the same command goes on from there"
+    expect_err "the same command resumes from there"
     checks=$((checks + 1))
     ls "$stopped"/ckpt/*.safetensors >/dev/null 2>&1 || complain "no checkpoint"
 done

@@ -70,7 +70,7 @@ while :; do
     truth --list "$work/list" --seeds 2 --out "$work/s" --max-seconds 0.000001 --quiet
     calls=$((calls + 1))
     [ "$rc" -eq 75 ] && [ "$calls" -lt 100 ] || break
-    expect_err 'goes on'
+    expect_err 'resumes'
     expect_out ''
 done
 expect_rc 0

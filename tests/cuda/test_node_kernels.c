@@ -209,7 +209,7 @@ static void test_backward(void **state)
 }
 
 /* A sum that does not fit into 64 bits, or is NaN, is NaN behind the kernel, not a wrong number. */
-static void test_spoilt_sums(void **state)
+static void test_overflowing_sums(void **state)
 {
     const net k = make_net(64, 2);
     tensor x = make_tensor(k.count, 1, 0, 1);
@@ -289,7 +289,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forward),
         cmocka_unit_test(test_backward),
-        cmocka_unit_test(test_spoilt_sums),
+        cmocka_unit_test(test_overflowing_sums),
         cmocka_unit_test(test_partial_sums),
     };
     return cmocka_run_group_tests(tests, find_device, NULL);

@@ -575,7 +575,7 @@ static void test_dead_cell(void **state)
     }
 }
 
-/* The log counts the multiply-adds of passes of both modes, as the space does for living paths; a dead path has
+/* The log counts the multiply-adds of passes of both modes, as the space does for live paths; a dead path has
  * a bias to add. */
 static void test_counted_work(void **state)
 {

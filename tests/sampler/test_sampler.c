@@ -170,16 +170,16 @@ static void dead_paths_can_be_skipped(void **state)
     (void)state;
     pada_path_sampler_init(&sampler, &space);
     for (int step = 0; step < 20000; step++) {
-        pada_path any, living;
+        pada_path any, live;
         pada_path_sampler_draw(&sampler, 4, step, false, &any);
-        pada_path_sampler_draw(&sampler, 4, step, true, &living);
-        assert_false(space.ops->dead(&space, &living));
+        pada_path_sampler_draw(&sampler, 4, step, true, &live);
+        assert_false(space.ops->dead(&space, &live));
         dead += space.ops->dead(&space, &any);
-        different += !pada_path_equal(&space, &any, &living);
+        different += !pada_path_equal(&space, &any, &live);
     }
     assert_int_equal(dead, different);
     CHECK_CLOSE(dead / 20000.0, 341.0 / 15625, 0.004);
-    /* A distribution without a living path is drawn from all the same. */
+    /* A distribution without a live path is drawn from all the same. */
     for (int slot = 0; slot < 6; slot++)
         for (int c = 0; c < 5; c++)
             sampler.p[slot][c] = c == 0;

@@ -96,7 +96,7 @@ static void test_bad_files(void **state)
         {"", ": no architectures"},
         {"\n\n", ": no architectures"},
         {SKIP_ALL "\n|nine~0|\n", ":2: nb201 architecture, character 2: unknown operator"},
-        {SKIP_ALL "\n\n" SKIP_ALL "\n", ":3: this architecture stands further up already"},
+        {SKIP_ALL "\n\n" SKIP_ALL "\n", ":3: duplicate architecture"},
         {"[4,2,1,2,1,1]\n", ":1: "},
         {"\xff\xfe|", ": UTF-16 text; save it as CSV in UTF-8"},
     };

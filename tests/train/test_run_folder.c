@@ -163,7 +163,7 @@ static void test_starts_are_kept(void **state)
     assert_starts(3, "cpu-avx2");
     assert_int_equal(store("backend: auto\n", "{\"backend\": \"cuda\"}"), PADA_EINVAL);
     assert_non_null(strstr(pada_message(),
-                           "computed by the backend cpu and cannot go on with cuda, "
+                           "computed by the backend cpu and cannot resume with cuda, "
                            "whose bits differ; give --backend cpu"));
     assert_starts(3, "cpu-avx2"); /* nothing was written */
 }

@@ -101,7 +101,7 @@ static void want_fragments(const matcher *k, pada_value v)
     k->m->fragment_bytes += 2 * 2 * pada_conv_weights(&k->q->nodes[v].conv);
 }
 
-/* Partial sums of a weight gradient. They are added up when they fill the second cache, or nearly so: what goes
+/* Partial sums of a weight gradient. They are added up when they fill the L2, or nearly so: what goes
  * through memory costs twice the time. */
 static void want_partial(const matcher *k, pada_value v, int blocks)
 {

@@ -275,7 +275,7 @@ static __device__ __forceinline__ void cuda_sum_rows(float (&first)[N][2], float
  * skips have values of 10^9 and more.) NaN and infinity spoil the sums for good: they are NaN when they
  * are read, and so is the loss. A vector of sums is
  *
- *   [ unit 0: channel 0: first, second | channel 1: .. | unit 1: .. | ... | how many were spoilt ]
+ *   [ unit 0: channel 0: first, second | channel 1: .. | unit 1: .. | ... | how many overflowed or were NaN ]
  */
 
 /* Adds this block's share of sum i (channel i / 2). */
