@@ -1,5 +1,6 @@
 /* main.c - the program: from a command line to a command, from its status to an exit code. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,6 +40,8 @@ static pada_status run(int argc, const char *const *argv)
 
 int main(int argc, char **argv)
 {
+    /* A file that a limit of the shell keeps from growing is an error to report like a full disk, not a death. */
+    signal(SIGXFSZ, SIG_IGN);
     pada_status st = run(argc, (const char *const *)argv);
 
     /* A full disk shows only here, and must not look like success. */

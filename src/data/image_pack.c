@@ -188,8 +188,8 @@ static pada_status make_names(pada_pack *pack, const char *folder)
 static pada_status open_file(pada_pack *pack, const char *folder)
 {
     if (HEADER_BYTES + pixel_bytes(pack) > (uint64_t)pack->max_bytes) {
-        snprintf(pack->remark, sizeof pack->remark, "%zu MB are more than its %" PRId64,
-                 pixel_bytes(pack) / 1000000, pack->max_bytes / 1000000);
+        snprintf(pack->remark, sizeof pack->remark, "%zu bytes are more than its %" PRId64,
+                 HEADER_BYTES + pixel_bytes(pack), pack->max_bytes);
         return PADA_OK;
     }
     PADA_TRY(make_names(pack, folder));

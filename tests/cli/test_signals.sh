@@ -28,6 +28,16 @@ expect_err 'resumes'
 stop TERM rank "$work/HUP" --networks 8 --quiet
 expect_rc 75
 
+# A file that must not grow any more is said like a full disk; the signal would end the program without a word.
+command_line='ulimit -f 16; pada train'
+(
+    ulimit -f 16
+    exec "$PADA_BINARY" train $small --validate 0 --no-events --out "$work/limited" --quiet --threads 1
+) >"$work/out" 2>"$work/err"
+rc=$?
+expect_rc 1
+expect_err 'File too large'
+
 # Who started it with nohup wants it to go on.
 command_line='nohup pada train'
 (trap '' HUP

@@ -130,7 +130,7 @@ static void test_memory(void **state)
     desc.max_bytes = 300;
     assert_ok(pada_pack_open(&pack, &desc));
     assert_false(pack.is_mapped || pack.is_filled);
-    assert_string_equal(pack.remark, "0 MB are more than its 0");
+    assert_string_equal(pack.remark, "364 bytes are more than its 300");
     pada_pack_commit(&pack);
     pada_pack_close(&pack);
 
