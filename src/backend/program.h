@@ -56,6 +56,9 @@ typedef struct pada_place {
 typedef struct pada_term_plan {
     /* BATCHNORM: dx = a dy + b x + c; offset of a, b, c, one channel vector each */
     int64_t coef;
+    /* BATCHNORM: offset of mean and factor, one channel vector each: y = (x - mean) factor + shift. Those of
+     * the value itself (pada_node_plan.stats) where the factor is 1/deviation, else its own */
+    int64_t stats;
     bool lazy;       /* the gradient is formed by the CONV_BWD that made x, not by COMBINE_BWD */
     bool accumulate; /* COMBINE_BWD adds to the gradient of x instead of storing it */
 } pada_term_plan;

@@ -105,11 +105,35 @@ static pada_status term_shape(const pada_graph *g, const pada_term *term, pada_s
     return term->kind == PADA_TERM_AVGPOOL ? pada_pool_shape(&term->pool, *out, out) : PADA_OK;
 }
 
+/* A batch norm of zeros is zero unless it has a shift. Gradients of scales and shifts are added up batch norm by batch
+ * norm, several at a time, so that no two of them may share one. */
+static pada_status check_norm(const pada_graph *g, const pada_term *term)
+{
+    const pada_norm *norm = &term->norm;
+
+    if (term->kind != PADA_TERM_BATCHNORM) return PADA_OK;
+    /* what a term that was not made by pada_norm_term has */
+    PADA_ASSERT(norm->scale < 0 || norm->scale != norm->shift);
+    PADA_ASSERT((norm->mean < 0) == (norm->variance < 0));
+    if (!pada_norm_is_affine(norm)) return PADA_OK;
+    if (term->x == PADA_ZERO)
+        return PADA_FAIL(PADA_EINVAL, "a batch norm with scale or shift reads zeros");
+    for (int t = 0; t < g->n_terms; t++) {
+        const pada_norm *other = &g->terms[t].norm;
+        if (g->terms[t].kind != PADA_TERM_BATCHNORM) continue;
+        if ((norm->scale >= 0 && norm->scale == other->scale) ||
+            (norm->shift >= 0 && norm->shift == other->shift))
+            return PADA_FAIL(PADA_EINVAL, "two batch norms have the same scale or shift");
+    }
+    return PADA_OK;
+}
+
 /* Appends the terms that are not zero to those of the node, whose shape they have or give. */
 static void add_terms(pada_graph *g, pada_node *node, const pada_term *terms, int n_terms)
 {
     for (int i = 0; i < n_terms && g->status == PADA_OK; i++) {
         pada_shape shape;
+        if ((g->status = check_norm(g, &terms[i])) != PADA_OK) break;
         if (terms[i].x == PADA_ZERO) continue;
         PADA_ASSERT(is_operand(g, terms[i].x));
         if ((g->status = refuse_images(g, terms[i].x)) != PADA_OK) break;
@@ -143,7 +167,7 @@ void pada_graph_probe(pada_graph *g, pada_value y, const pada_term *terms, int n
 
     if (g->status != PADA_OK || y == PADA_ZERO) return;
     for (int i = 0; i < n_terms; i++)
-        PADA_ASSERT(terms[i].kind == PADA_TERM_BATCHNORM);
+        PADA_ASSERT(terms[i].kind == PADA_TERM_BATCHNORM && !pada_norm_is_affine(&terms[i].norm));
     node.shape = g->nodes[y].shape;
     add_terms(g, &node, terms, n_terms);
     if (node.n_terms == 0) return;

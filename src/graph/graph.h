@@ -36,7 +36,8 @@ void pada_graph_reset(pada_graph *graph);
 /* Builders. weight and bias are offsets into the parameter buffer; a bias whose only reader is a
  * batch norm has no effect and is not passed. Any operand may be PADA_ZERO: a convolution of zeros
  * is followed by batch norm in every space, which maps a constant to zero, so its result is
- * PADA_ZERO too, and terms of zero are dropped. */
+ * PADA_ZERO too, and terms of zero are dropped; a batch norm with scale or shift must not read zeros. No two
+ * batch norms of a graph share a scale or a shift. */
 pada_value pada_graph_input(pada_graph *g, pada_shape shape);
 pada_value pada_graph_conv(pada_graph *g, pada_value x, const pada_conv *conv, int64_t weight,
                            int64_t bias);

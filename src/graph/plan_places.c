@@ -244,6 +244,21 @@ static void place_coefs(pada_plan *p, const pada_backend *backend, const pada_de
     }
 }
 
+/* What forward reads of the batch norms: a scale makes the factor another one than that of the value. */
+static void place_factors(pada_plan *p, const pada_backend *backend, const pada_device *device)
+{
+    pada_program *q = &p->program;
+
+    for (int t = 0; t < q->n_terms; t++) {
+        const pada_term *term = &q->terms[t];
+        if (term->kind != PADA_TERM_BATCHNORM) continue;
+        q->term_plans[t].stats = q->node_plans[term->x].stats;
+        if (!pada_norm_is_affine(&term->norm)) continue;
+        q->term_plans[t].stats = q->work_bytes;
+        q->work_bytes += 2 * backend->channel_bytes(device, q->nodes[term->x].shape.c);
+    }
+}
+
 /* Statistics behind the tensors, then the partial sums that every stage uses anew. */
 static void place_statistics(pada_plan *p, const pada_backend *backend, const pada_device *device)
 {
@@ -255,6 +270,7 @@ static void place_statistics(pada_plan *p, const pada_backend *backend, const pa
         q->node_plans[v].stats = q->work_bytes;
         q->work_bytes += 2 * backend->channel_bytes(device, q->nodes[v].shape.c);
     }
+    place_factors(p, backend, device);
     place_coefs(p, backend, device, PADA_OP_COMBINE);
     q->probes = q->work_bytes;
     place_coefs(p, backend, device, PADA_OP_PROBE);

@@ -44,7 +44,7 @@ typedef struct pada_conv {
 
 typedef enum pada_term_kind {
     PADA_TERM_IDENTITY,
-    PADA_TERM_BATCHNORM, /* statistics of the batch, no affine part, biased variance */
+    PADA_TERM_BATCHNORM, /* normalised by mean and biased variance; see pada_norm */
     PADA_TERM_AVGPOOL    /* the divisor counts the pixels inside the image only */
 } pada_term_kind;
 
@@ -53,6 +53,13 @@ typedef struct pada_pool {
 } pada_pool;
 
 #define PADA_BN_EPS 1e-5
+
+/* What a batch norm has of its own, one number per channel each: offsets, or -1 where it has none.
+ * y = (x - mean) / sqrt(variance + PADA_BN_EPS) * scale + shift. */
+typedef struct pada_norm {
+    int64_t scale, shift;   /* in the parameter buffer */
+    int64_t mean, variance; /* in the buffer of running statistics: both or none */
+} pada_norm;
 
 /* A value is the index of the node that makes it. */
 typedef int pada_value;
@@ -63,8 +70,21 @@ typedef struct pada_term {
     pada_term_kind kind;
     pada_value x;
     pada_pool pool; /* AVGPOOL */
+    pada_norm norm; /* BATCHNORM */
     int mark;       /* of a probe: what z stands for, a tag defined by the space */
 } pada_term;
+
+/* The batch norm of x that has nothing of its own: statistics of the batch, no scale, no shift. */
+static inline pada_term pada_norm_term(pada_value x)
+{
+    pada_term term = {PADA_TERM_BATCHNORM, x, {0, 0, 0}, {-1, -1, -1, -1}, 0};
+    return term;
+}
+
+static inline int pada_norm_is_affine(const pada_norm *norm)
+{
+    return norm->scale >= 0 || norm->shift >= 0;
+}
 
 /* One operator of a network, with its operands. */
 typedef struct pada_node {

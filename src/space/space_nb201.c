@@ -278,7 +278,9 @@ static pada_value add_conv_node(const builder *b, pada_value x, const pada_conv 
 
 static pada_value add_norm(const builder *b, pada_value z)
 {
-    return pada_graph_combine(b->graph, &(pada_term){.kind = PADA_TERM_BATCHNORM, .x = z}, 1);
+    const pada_term norm = pada_norm_term(z);
+
+    return pada_graph_combine(b->graph, &norm, 1);
 }
 
 /* The convolution of an edge, with the weights of the edge itself or of a block. */
@@ -289,9 +291,9 @@ static pada_term edge_term(const builder *b, int channels, int first_site, int e
     const int site = first_site + (blocks > 0 ? block : edge);
     const pada_conv conv = edge_conv(channels, choice);
 
-    return (pada_term){.kind = PADA_TERM_BATCHNORM,
-                       .x = add_conv_node(b, x, &conv, site_id(b->space, site, choice)),
-                       .mark = edge * blocks + block};
+    pada_term term = pada_norm_term(add_conv_node(b, x, &conv, site_id(b->space, site, choice)));
+    term.mark = edge * blocks + block;
+    return term;
 }
 
 static pada_value build_cell(const builder *b, int channels, int first_site, pada_value x)
@@ -335,8 +337,7 @@ static pada_value build_reduction(const builder *b, const reduction *r, int firs
     const pada_value pooled = pada_graph_combine(b->graph, &halve, 1);
     const pada_value skip =
         add_conv_node(b, pooled, &r->downsample, first_id + REDUCTION_DOWNSAMPLE);
-    const pada_term terms[] = {{.kind = PADA_TERM_BATCHNORM, .x = z},
-                               {.kind = PADA_TERM_IDENTITY, .x = skip}};
+    const pada_term terms[] = {pada_norm_term(z), {.kind = PADA_TERM_IDENTITY, .x = skip}};
 
     return pada_graph_combine(b->graph, terms, 2);
 }

@@ -177,7 +177,7 @@ static void test_too_much_sticks(void **state)
 static void test_zero(void **state)
 {
     pada_graph *g = *state;
-    const pada_term norm = {.kind = PADA_TERM_BATCHNORM, .x = PADA_ZERO};
+    const pada_term norm = pada_norm_term(PADA_ZERO);
 
     assert_int_equal(pada_graph_conv(g, PADA_ZERO, &conv3, 0, -1), PADA_ZERO);
     assert_int_equal(pada_graph_gap(g, PADA_ZERO, PADA_ACT_RELU), PADA_ZERO);
@@ -197,6 +197,25 @@ static void test_zero(void **state)
     assert_int_equal(g->nodes[l].x, PADA_ZERO);
     assert_true(pada_graph_loss(g, l) > l);
     CHECK_OK(pada_graph_status(g));
+}
+
+/* A batch norm with a shift makes something of zeros, and no two may share what has a gradient. */
+static void test_affine_norms(void **state)
+{
+    pada_graph *g = *state;
+    const pada_value x = features(g, 9, 9);
+    pada_term a = pada_norm_term(x), b = pada_norm_term(x);
+
+    a.norm.scale = 32;
+    a.norm.shift = b.norm.shift = 48;
+    assert_true(pada_graph_combine(g, (pada_term[]){a, pada_norm_term(x)}, 2) > x);
+    CHECK_OK(pada_graph_status(g));
+    assert_int_equal(pada_graph_combine(g, &b, 1), PADA_ZERO);
+    check_stuck(g, "two batch norms have the same scale or shift");
+    pada_graph_reset(g);
+    a.x = PADA_ZERO;
+    assert_int_equal(pada_graph_combine(g, &a, 1), PADA_ZERO);
+    check_stuck(g, "a batch norm with scale or shift reads zeros");
 }
 
 static void test_nothing_is_allocated(void **state)
@@ -249,6 +268,7 @@ int main(void)
         GRAPH_TEST(test_images_are_for_convolutions),
         GRAPH_TEST(test_too_much_sticks),
         GRAPH_TEST(test_zero),
+        GRAPH_TEST(test_affine_norms),
         GRAPH_TEST(test_nothing_is_allocated),
         cmocka_unit_test(test_out_of_memory),
     };

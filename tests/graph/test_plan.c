@@ -520,8 +520,7 @@ static void test_other_graphs(void **state)
             pada_graph_reset(g);
             const pada_value x = pada_graph_input(g, (pada_shape){3, 8, 8});
             const pada_value z = pada_graph_conv(g, x, &first, 0, -1);
-            const pada_term same = {.kind = PADA_TERM_IDENTITY, .x = z},
-                            norm = {.kind = PADA_TERM_BATCHNORM, .x = z};
+            const pada_term same = {.kind = PADA_TERM_IDENTITY, .x = z}, norm = pada_norm_term(z);
             const pada_term pool = {.kind = PADA_TERM_AVGPOOL, .x = z, .pool = {3, 1, 1}};
             const pada_term half = {.kind = PADA_TERM_AVGPOOL, .x = z, .pool = {2, 2, 0}};
             const pada_term variants[6][2] = {{same, norm}, {pool, pool}, {norm, norm},
@@ -529,7 +528,7 @@ static void test_other_graphs(void **state)
             pada_value y =
                 pada_graph_combine(g, variants[variant], 1 + (variant != 3 && variant != 1));
             y = pada_graph_conv(g, y, &conv, 128, -1);
-            y = pada_graph_combine(g, (pada_term[]){{.kind = PADA_TERM_BATCHNORM, .x = y}}, 1);
+            y = pada_graph_combine(g, (pada_term[]){pada_norm_term(y)}, 1);
             pada_graph_loss(
                 g, pada_graph_linear(g, pada_graph_gap(g, y, PADA_ACT_RELU), 10, 512, 640));
             CHECK_OK(pada_graph_status(g));

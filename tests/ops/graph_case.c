@@ -144,7 +144,21 @@ pada_term case_same(pada_value x)
 
 pada_term case_norm(pada_value x)
 {
-    return (pada_term){.kind = PADA_TERM_BATCHNORM, .x = x};
+    return pada_norm_term(x);
+}
+
+pada_term case_affine(graph_case *c, pada_value x, bool scale, bool shift)
+{
+    const int channels = c->graph->nodes[x].shape.c;
+    pada_term term = pada_norm_term(x);
+
+    if (scale) {
+        term.norm.scale = declare(c, channels, 0.3);
+        for (int64_t i = term.norm.scale; i < term.norm.scale + channels; i++)
+            c->params[i] = (float)(1 + c->params[i]);
+    }
+    if (shift) term.norm.shift = declare(c, channels, 0.5);
+    return term;
 }
 
 pada_term case_pool(pada_value x, int kernel, int stride, int pad)

@@ -59,6 +59,8 @@ pada_value case_probe(graph_case *c, double scale);
 /* Sums of one, two or three terms. */
 pada_term case_same(pada_value x);
 pada_term case_norm(pada_value x);
+/* A batch norm with fresh scale, shift or both; no scale is zero. */
+pada_term case_affine(graph_case *c, pada_value x, bool scale, bool shift);
 pada_term case_pool(pada_value x, int kernel, int stride, int pad);
 pada_value case_sum(graph_case *c, const pada_term *terms, int n);
 pada_value case_sum1(graph_case *c, pada_term a);

@@ -379,6 +379,46 @@ static void shared_weights(graph_case *c)
     case_readout(c, case_sum(c, (pada_term[]){case_norm(a), case_norm(b), case_same(p)}, 3));
 }
 
+static void affine_norm(graph_case *c)
+{
+    case_readout(c, case_sum1(c, case_affine(c, stem(c), true, true)));
+}
+
+static void affine_norm_of_sum(graph_case *c)
+{
+    const pada_value y = normed_stem(c);
+    const pada_value s = case_sum2(c, case_same(y), case_pool(y, 3, 1, 1));
+
+    case_readout(c, case_sum2(c, case_affine(c, s, true, true), case_same(s)));
+}
+
+/* One value behind three batch norms, one of which is plain; scale and shift alone. */
+static void affine_norms_of_one(graph_case *c)
+{
+    const pada_value y = case_sum1(c, case_affine(c, stem(c), false, true));
+    const pada_value z = case_conv(c, y, plain(5, 3, 1), false);
+
+    case_readout(c, case_sum(c,
+                             (pada_term[]){case_affine(c, z, true, false), case_norm(z),
+                                           case_affine(c, z, true, true), case_same(y)},
+                             4));
+}
+
+/* Convolutions between them that read through an activation, as in networks trained alone. */
+static void affine_cell(graph_case *c)
+{
+    const pada_conv conv3 = {0, 17, 3, 1, 1, PADA_ACT_RELU},
+                    conv1 = {0, 17, 1, 1, 0, PADA_ACT_RELU};
+    const pada_value x = case_sum1(
+        c, case_affine(c, case_conv(c, c->images_value, plain(17, 3, 1), false), true, true));
+    const pada_value a =
+        case_sum2(c, case_affine(c, case_conv(c, x, conv3, false), true, true), case_same(x));
+    const pada_value b = case_sum2(c, case_affine(c, case_conv(c, a, conv1, false), true, true),
+                                   case_pool(x, 3, 1, 1));
+
+    case_head(c, case_sum1(c, case_affine(c, b, true, true)), PADA_ACT_RELU);
+}
+
 const sum_case sum_cases[] = {
     {"identity", identity, false},
     {"batch norm", batch_norm, false},
@@ -418,5 +458,9 @@ const sum_case sum_cases[] = {
     {"probe", probe, false},
     {"probe of a chain", probe_of_chain, false},
     {"shared weights", shared_weights, false},
+    {"affine norm", affine_norm, false},
+    {"affine norm of a sum", affine_norm_of_sum, false},
+    {"affine norms of one value", affine_norms_of_one, false},
+    {"affine cell", affine_cell, true},
 };
 const int n_sum_cases = sizeof sum_cases / sizeof *sum_cases;

@@ -129,7 +129,11 @@ static double combine_at(const graph_case *c, const case_result *r, const pada_n
         const pada_term *t = &c->graph->terms[i];
         switch (t->kind) {
         case PADA_TERM_IDENTITY: sum += at(c, r, t->x, n, k, h, w); break;
-        case PADA_TERM_BATCHNORM: sum += norm_at(c, r, t->x, n, k, h, w); break;
+        case PADA_TERM_BATCHNORM:
+            sum += norm_at(c, r, t->x, n, k, h, w) *
+                       (t->norm.scale >= 0 ? c->params[t->norm.scale + k] : 1) +
+                   (t->norm.shift >= 0 ? c->params[t->norm.shift + k] : 0);
+            break;
         case PADA_TERM_AVGPOOL: sum += pool_at(c, r, t, n, k, h, w); break;
         }
     }

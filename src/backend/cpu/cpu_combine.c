@@ -132,27 +132,30 @@ static void pool_image(const pada_pool *pool, pada_shape in, pada_shape out, flo
 /* The pointwise terms of one image: identities and batch norms. */
 typedef struct pointwise {
     const float *plain[CPU_MAX_TERMS];
-    const float *norm[CPU_MAX_TERMS], *mean[CPU_MAX_TERMS], *rstd[CPU_MAX_TERMS];
-    int n_plain, n_norm;
+    const float *norm[CPU_MAX_TERMS], *mean[CPU_MAX_TERMS], *factor[CPU_MAX_TERMS];
+    const float *shift[CPU_MAX_TERMS];
+    int n_plain, n_norm, n_shift;
 } pointwise;
 
 /* y = sum of one channel block, with the numbers of terms known to the compiler. */
-INLINE void sum_block(const pointwise *p, int b, int64_t plane, float *y, const int n_norm,
-                      const int n_plain)
+INLINE void sum_block(const pointwise *p, int channels, int b, int64_t plane, float *y,
+                      const int n_norm, const int n_plain)
 {
     const int64_t at = b * plane;
-    vec mean[CPU_MAX_TERMS], rstd[CPU_MAX_TERMS];
+    vec mean[CPU_MAX_TERMS], factor[CPU_MAX_TERMS], shift = vzero();
 
     for (int k = 0; k < n_norm; k++) {
         mean[k] = vload(p->mean[k] + b * VW);
-        rstd[k] = vload(p->rstd[k] + b * VW);
+        factor[k] = vload(p->factor[k] + b * VW);
     }
+    for (int k = 0; k < p->n_shift; k++)
+        shift = vadd(shift, load_channels(p->shift[k], channels, b));
     for (int64_t i = at; i < at + plane; i += VW) {
-        vec sum = vzero();
+        vec sum = shift;
         for (int k = 0; k < n_plain; k++)
             sum = vadd(sum, vload(p->plain[k] + i));
         for (int k = 0; k < n_norm; k++)
-            sum = vfma(vsub(vload(p->norm[k] + i), mean[k]), rstd[k], sum);
+            sum = vfma(vsub(vload(p->norm[k] + i), mean[k]), factor[k], sum);
         vstore(y + i, sum);
     }
 }
@@ -163,15 +166,15 @@ static void sum_pointwise(const pointwise *p, pada_shape shape, float *y)
 
     for (int b = 0; b < blocks(shape.c); b++) {
         switch (p->n_norm * 100 + p->n_plain) {
-        case 1: sum_block(p, b, plane, y, 0, 1); break;
-        case 2: sum_block(p, b, plane, y, 0, 2); break;
-        case 100: sum_block(p, b, plane, y, 1, 0); break;
-        case 101: sum_block(p, b, plane, y, 1, 1); break;
-        case 102: sum_block(p, b, plane, y, 1, 2); break;
-        case 200: sum_block(p, b, plane, y, 2, 0); break;
-        case 201: sum_block(p, b, plane, y, 2, 1); break;
-        case 300: sum_block(p, b, plane, y, 3, 0); break;
-        default: sum_block(p, b, plane, y, p->n_norm, p->n_plain); break;
+        case 1: sum_block(p, shape.c, b, plane, y, 0, 1); break;
+        case 2: sum_block(p, shape.c, b, plane, y, 0, 2); break;
+        case 100: sum_block(p, shape.c, b, plane, y, 1, 0); break;
+        case 101: sum_block(p, shape.c, b, plane, y, 1, 1); break;
+        case 102: sum_block(p, shape.c, b, plane, y, 1, 2); break;
+        case 200: sum_block(p, shape.c, b, plane, y, 2, 0); break;
+        case 201: sum_block(p, shape.c, b, plane, y, 2, 1); break;
+        case 300: sum_block(p, shape.c, b, plane, y, 3, 0); break;
+        default: sum_block(p, shape.c, b, plane, y, p->n_norm, p->n_plain); break;
         }
     }
 }
@@ -189,7 +192,8 @@ void PADA_ISA(pada_cpu_combine)(const cpu_term *terms, int n_terms, pada_shape s
             } else if (terms[k].kind == PADA_TERM_BATCHNORM) {
                 p.norm[p.n_norm] = x;
                 p.mean[p.n_norm] = terms[k].mean;
-                p.rstd[p.n_norm++] = terms[k].rstd;
+                p.factor[p.n_norm++] = terms[k].factor;
+                if (terms[k].shift) p.shift[p.n_shift++] = terms[k].shift;
             }
         }
         bool started = p.n_plain + p.n_norm > 0;

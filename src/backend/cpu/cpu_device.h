@@ -1,5 +1,5 @@
 /* cpu_device.h - the opened cpu backend: what preparing (cpu_backend.c) leaves for running
- * (cpu_run.c).
+ * (cpu_run.c, cpu_norm.c).
  *
  * The images of a batch are cut into 1, 2, 4, 8 or 16 chunks, by a rule that knows only the batch
  * size. A thread takes a chunk and runs all instructions of the stage on it, a group of images at a
@@ -90,6 +90,14 @@ int pada_cpu_group_size(const pada_program *q, const pada_stage *stage);
 /* Runs stages of a prepared program; backend.h. */
 void pada_cpu_run(pada_device *d, const pada_program *q, const pada_bindings *b, int first,
                   int count);
+
+/* At the end of a stage (cpu_norm.c). Of a value, from the moments of its images: the statistics of its batch norms.
+ * Of a sum, from those of NORM_SUMS: the coefficients dx = a dy + b x + c of its batch norms, and the gradients of
+ * their scales and shifts. */
+void pada_cpu_finish_moments(const pada_program *q, const pada_bindings *b, const pada_instr *instr,
+                             int n_chunks);
+void pada_cpu_finish_norm_sums(const pada_program *q, const pada_bindings *b,
+                               const pada_instr *instr, int n_chunks);
 
 /* Vector operations on ranges of parameter-shaped buffers; backend.h. */
 void pada_cpu_fill_zero(pada_device *d, void *x, const pada_range *ranges, int n);

@@ -57,8 +57,9 @@ typedef struct cpu_term {
     pada_term_kind kind;
     pada_pool pool;
     pada_shape in;
-    cpu_tensor x;             /* forward, and backward of batch norm */
-    const float *mean, *rstd; /* BATCHNORM */
+    cpu_tensor x; /* forward, and backward of batch norm */
+    /* BATCHNORM: y = (x - mean) factor + shift; shift: plain, or NULL */
+    const float *mean, *factor, *shift;
     cpu_tensor dx;
     const float *coef;
     bool accumulate;

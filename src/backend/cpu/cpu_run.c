@@ -119,8 +119,9 @@ static void run_combine(const group *g, const pada_instr *instr)
         *to = (cpu_term){.kind = term->kind, .pool = term->pool, .in = r->q->nodes[term->x].shape};
         if (forward || norm) to->x = value(g, term->x);
         if (forward && norm) {
-            to->mean = work_at(r, r->q->node_plans[term->x].stats);
-            to->rstd = to->mean + vector;
+            to->mean = work_at(r, plan->stats);
+            to->factor = to->mean + vector;
+            if (term->norm.shift >= 0) to->shift = (const float *)r->b->params + term->norm.shift;
         }
         if (!forward) {
             to->dx = grad(g, term->x);
@@ -391,94 +392,13 @@ static bool has_gradients(const pada_program *q, const pada_stage *stage)
     return false;
 }
 
-/* Sums the chunks' parts as a binary tree, which processes with a half, a quarter or an eighth of
- * the chunks can build, too. `n` is a power of two; parts are lost. */
-static double tree_sum(double *parts, int n)
-{
-    for (int step = 1; step < n; step *= 2)
-        for (int i = 0; i < n; i += 2 * step)
-            parts[i] += parts[i + step];
-    return parts[0];
-}
-
-/* mean and 1/deviation from the moments of the images, merged in double: within a chunk in the
- * order of the images, then by tree_sum. */
-static void finish_moments(const run *r, const pada_instr *instr, int n_chunks)
-{
-    const pada_shape shape = r->q->nodes[instr->v].shape;
-    const int64_t vector = cpu_vector_floats(shape.c);
-    const int n_images = r->q->n_images;
-    const double pixels = (double)shape.h * shape.w, count = pixels * n_images;
-    const float *partial = work_at(r, instr->partial);
-    float *mean = work_at(r, r->q->node_plans[instr->v].stats), *rstd = mean + vector;
-
-    /* Channels of padding are zero, and zero times what other paths left here must not be NaN. */
-    memset(mean, 0, (size_t)(2 * vector) * sizeof *mean);
-
-    for (int c = 0; c < shape.c; c++) {
-        double sum[CPU_MAX_CHUNKS] = {0}, spread[CPU_MAX_CHUNKS] = {0};
-        for (int k = 0; k < n_chunks; k++)
-            for (int n = cpu_chunk_first(n_images, n_chunks, k);
-                 n < cpu_chunk_first(n_images, n_chunks, k + 1); n++) {
-                const float *p = partial + (int64_t)n * 3 * vector + c;
-                sum[k] += pixels * p[0] + p[vector];
-            }
-        const double m = tree_sum(sum, n_chunks) / count;
-        for (int k = 0; k < n_chunks; k++)
-            for (int n = cpu_chunk_first(n_images, n_chunks, k);
-                 n < cpu_chunk_first(n_images, n_chunks, k + 1); n++) {
-                const float *p = partial + (int64_t)n * 3 * vector + c;
-                const double s = p[vector], gap = p[0] + s / pixels - m;
-                spread[k] += p[2 * vector] - s * s / pixels + pixels * (gap * gap);
-            }
-        const double variance = tree_sum(spread, n_chunks) / count;
-        mean[c] = (float)m;
-        rstd[c] = (float)(1 / sqrt((variance < 0 ? 0 : variance) + PADA_BN_EPS));
-    }
-}
-
-/* dx = a dy + b x + c of every batch-norm term, from the sums of the images. */
-static void finish_norm_sums(const run *r, const pada_instr *instr, int n_chunks)
-{
-    const pada_node *node = &r->q->nodes[instr->v];
-    const int64_t vector = cpu_vector_floats(node->shape.c);
-    const int64_t image = (1 + node->n_terms) * vector;
-    const int n_images = r->q->n_images;
-    const double count = (double)node->shape.h * node->shape.w * n_images;
-    const float *partial = work_at(r, instr->partial);
-    int row = 0;
-
-    for (int k = 0; k < node->n_terms; k++) {
-        const pada_term *term = &r->q->terms[node->first_term + k];
-        if (term->kind != PADA_TERM_BATCHNORM) continue;
-        const float *mean = work_at(r, r->q->node_plans[term->x].stats), *rstd = mean + vector;
-        float *coef = work_at(r, r->q->term_plans[node->first_term + k].coef);
-        memset(coef, 0, (size_t)(3 * vector) * sizeof *coef); /* padding, as above */
-        row++;
-        for (int c = 0; c < node->shape.c; c++) {
-            double sums[CPU_MAX_CHUNKS] = {0}, products[CPU_MAX_CHUNKS] = {0};
-            for (int i = 0; i < n_chunks; i++)
-                for (int n = cpu_chunk_first(n_images, n_chunks, i);
-                     n < cpu_chunk_first(n_images, n_chunks, i + 1); n++) {
-                    sums[i] += partial[n * image + c];
-                    products[i] += partial[n * image + row * vector + c];
-                }
-            const double sum = tree_sum(sums, n_chunks), product = tree_sum(products, n_chunks);
-            const double slope = (double)rstd[c] * rstd[c] * rstd[c] * product / count;
-            coef[c] = rstd[c];
-            coef[vector + c] = (float)-slope;
-            coef[2 * vector + c] = (float)(slope * mean[c] - rstd[c] * sum / count);
-        }
-    }
-}
-
 static void add_vector(float *restrict to, const float *restrict from, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         to[i] += from[i];
 }
 
-/* Adds the chunks' gradients of elements [first, end) of a tensor to `grad_to`, as tree_sum does. */
+/* Adds the chunks' gradients of elements [first, end) of a tensor to `grad_to`, as a binary tree (cpu_norm.c). */
 static void add_partials(const run *r, int64_t partial, float *grad_to, int64_t first, int64_t end,
                          int n_chunks)
 {
@@ -532,8 +452,8 @@ static void finish_instr(const run *r, const pada_stage *stage, int i, int n_chu
 {
     const pada_instr *instr = &r->q->instrs[i];
 
-    if (instr->stats) finish_moments(r, instr, n_chunks);
-    if (instr->code == PADA_CODE_NORM_SUMS) finish_norm_sums(r, instr, n_chunks);
+    if (instr->stats) pada_cpu_finish_moments(r->q, r->b, instr, n_chunks);
+    if (instr->code == PADA_CODE_NORM_SUMS) pada_cpu_finish_norm_sums(r->q, r->b, instr, n_chunks);
     if (is_layer_grad(instr)) reduce_gradients(r, stage, i, n_chunks);
 }
 

@@ -21,14 +21,14 @@ static __device__ float pooled(const cuda_term *t, cuda_position p)
 }
 
 __global__ static void combine_kernel(const __grid_constant__ term_list terms, pada_shape shape,
-                                      int64_t n, bool accumulate, cuda_tensor y)
+                                      int64_t n, bool accumulate, cuda_tensor out)
 {
     cuda_begin();
     CUDA_FOR(i, n)
     {
         const cuda_position p = cuda_locate(i, shape);
-        const int64_t to = p.n * y.stride + p.in_image;
-        float sum = accumulate ? cuda_get(y, to) : 0;
+        const int64_t to = p.n * out.stride + p.in_image;
+        float sum = accumulate ? cuda_get(out, to) : 0;
         for (int k = 0; k < terms.n; k++) {
             const cuda_term *t = &terms.at[k];
             if (t->kind == PADA_TERM_AVGPOOL) {
@@ -36,9 +36,12 @@ __global__ static void combine_kernel(const __grid_constant__ term_list terms, p
                 continue;
             }
             const float x = cuda_get(t->x, p.n * t->x.stride + p.in_image);
-            sum += t->kind == PADA_TERM_BATCHNORM ? (x - t->mean[p.c]) * t->rstd[p.c] : x;
+            float y = t->kind == PADA_TERM_BATCHNORM ? (x - t->mean[p.c]) * t->rstd[p.c] : x;
+            if (t->scale) y *= t->scale[p.c];
+            if (t->shift) y += t->shift[p.c];
+            sum += y;
         }
-        cuda_put(y, to, sum);
+        cuda_put(out, to, sum);
     }
 }
 

@@ -85,7 +85,8 @@ typedef struct cuda_term {
     pada_pool pool;
     pada_shape in; /* of x */
     cuda_tensor x;
-    const float *mean, *rstd; /* BATCHNORM */
+    const float *mean, *rstd;   /* BATCHNORM */
+    const float *scale, *shift; /* likewise; NULL: 1, 0. Of other terms: NULL */
     /* backward; also for batch norm: dx (+)= a dy + b x + c */
     cuda_tensor dx;
     const float *coef;
@@ -109,10 +110,19 @@ int64_t pada_cuda_sums_partial(int channels, int n_images);
 /* mean and 1/deviation of every channel. */
 cudaError_t pada_cuda_moments(cudaStream_t stream, cuda_tensor x, pada_shape shape, int n_images,
                               double *partial, float *mean, float *rstd);
-/* The coefficients of dx = a dy + b x + c of a batch norm. */
+/* What the gradients of a batch norm are made with, and where they go. */
+typedef struct cuda_norm_job {
+    const float *mean, *rstd;
+    const float *scale;             /* NULL: 1 */
+    float *grad_scale, *grad_shift; /* added to; NULL: not wanted */
+    float *coef;                    /* dx = a dy + b x + c */
+    int64_t vector;                 /* floats from a to b to c */
+} cuda_norm_job;
+
+/* The coefficients and the gradients of scale and shift. */
 cudaError_t pada_cuda_norm_coef(cudaStream_t stream, cuda_tensor dy, cuda_tensor x,
-                                pada_shape shape, int n_images, const float *mean,
-                                const float *rstd, double *partial, float *coef, int64_t vector);
+                                pada_shape shape, int n_images, double *partial,
+                                const cuda_norm_job *job);
 /* grad[c] += sum of dz over images and pixels. */
 cudaError_t pada_cuda_bias_grad(cudaStream_t stream, cuda_tensor dz, pada_shape shape, int n_images,
                                 double *partial, float *grad);

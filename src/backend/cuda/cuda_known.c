@@ -15,8 +15,19 @@ bool pada_cuda_is_node_conv(const pada_program *q, pada_value v)
 
 bool pada_cuda_is_node_term(const pada_term *t)
 {
+    if (t->kind == PADA_TERM_BATCHNORM) return !pada_norm_is_affine(&t->norm);
     return t->kind != PADA_TERM_AVGPOOL ||
            (t->pool.kernel == 3 && t->pool.stride == 1 && t->pool.pad == 1);
+}
+
+bool pada_cuda_is_node_norms(const pada_program *q, pada_value v)
+{
+    const pada_node *node = &q->nodes[v];
+
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
+        if (q->terms[t].kind == PADA_TERM_BATCHNORM && !pada_cuda_is_node_term(&q->terms[t]))
+            return false;
+    return true;
 }
 
 bool pada_cuda_is_node_combine(const pada_program *q, pada_value v)

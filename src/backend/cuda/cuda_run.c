@@ -42,6 +42,12 @@ static cuda_tensor grad(const run *r, pada_value v)
     return pada_cuda_grad(r, v);
 }
 
+/* A tensor of the parameters; NULL: there is none. */
+static const float *params_at(const run *r, int64_t offset)
+{
+    return offset >= 0 ? (const float *)r->b->params + offset : NULL;
+}
+
 /* ---- instructions ---- */
 
 static cuda_conv_job conv_job(const run *r, const pada_node *node)
@@ -116,6 +122,8 @@ static void combine_forward(const run *r, const pada_instr *instr)
             if (term->kind == PADA_TERM_BATCHNORM) {
                 terms[n].mean = work_at(r, r->q->node_plans[term->x].stats);
                 terms[n].rstd = terms[n].mean + vector_of(node);
+                terms[n].scale = params_at(r, term->norm.scale);
+                terms[n].shift = params_at(r, term->norm.shift);
             }
             n++;
         }
@@ -151,16 +159,22 @@ static void combine_backward(const run *r, const pada_instr *instr, bool accumul
 static void norm_sums(const run *r, const pada_instr *instr)
 {
     const pada_node *node = &r->q->nodes[instr->v];
+    float *grads = r->b->grads;
 
     for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
         const pada_value x = r->q->terms[t].x;
+        const pada_norm *norm = &r->q->terms[t].norm;
         if (r->q->terms[t].kind != PADA_TERM_BATCHNORM) continue;
-        const float *mean = work_at(r, r->q->node_plans[x].stats);
+        cuda_norm_job job = {.mean = work_at(r, r->q->node_plans[x].stats),
+                             .scale = params_at(r, norm->scale),
+                             .coef = work_at(r, r->q->term_plans[t].coef),
+                             .vector = vector_of(node)};
+        job.rstd = job.mean + job.vector;
+        if (norm->scale >= 0) job.grad_scale = grads + norm->scale;
+        if (norm->shift >= 0) job.grad_shift = grads + norm->shift;
         cuda_run_note(r,
                       pada_cuda_norm_coef(r->d->stream, grad(r, instr->dy), value(r, x),
-                                          node->shape, r->q->n_images, mean, mean + vector_of(node),
-                                          r->d->partial.data, work_at(r, r->q->term_plans[t].coef),
-                                          vector_of(node)),
+                                          node->shape, r->q->n_images, r->d->partial.data, &job),
                       "norm_coef");
     }
 }

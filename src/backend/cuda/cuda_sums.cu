@@ -88,10 +88,9 @@ __global__ static void moments_kernel(const double *partial, int n_images, pada_
     rstd[blockIdx.x] = (float)(1 / sqrt((variance < 0 ? 0 : variance) + PADA_BN_EPS));
 }
 
-/* From dx = rstd (dy - mean(dy) - xhat mean(dy xhat)) to dx = a dy + b x + c. */
+/* From dx = scale rstd (dy - mean(dy) - xhat mean(dy xhat)) to dx = a dy + b x + c. */
 __global__ static void norm_coef_kernel(const double *partial, int n_images, pada_shape shape,
-                                        const float *mean, const float *rstd, float *coef,
-                                        int64_t vector)
+                                        cuda_norm_job job)
 {
     cuda_begin();
     const double count = (double)n_images * shape.h * shape.w;
@@ -100,10 +99,13 @@ __global__ static void norm_coef_kernel(const double *partial, int n_images, pad
     const int c = blockIdx.x;
 
     if (threadIdx.x != 0) return;
-    const double r = rstd[c], slope = r * r * r * product / count;
-    coef[c] = (float)r;
-    coef[vector + c] = (float)-slope;
-    coef[2 * vector + c] = (float)(slope * mean[c] - r * sum / count);
+    const double r = job.rstd[c], slope = r * r * r * product / count;
+    const double scale = job.scale ? job.scale[c] : 1;
+    job.coef[c] = (float)(scale * r);
+    job.coef[job.vector + c] = (float)(scale * -slope);
+    job.coef[2 * job.vector + c] = (float)(scale * (slope * job.mean[c] - r * sum / count));
+    if (job.grad_scale) job.grad_scale[c] += (float)(r * product);
+    if (job.grad_shift) job.grad_shift[c] += (float)sum;
 }
 
 __global__ static void bias_grad_kernel(const double *partial, int n_images, int channels,
@@ -131,12 +133,11 @@ cudaError_t pada_cuda_moments(cudaStream_t stream, cuda_tensor x, pada_shape sha
 }
 
 cudaError_t pada_cuda_norm_coef(cudaStream_t stream, cuda_tensor dy, cuda_tensor x,
-                                pada_shape shape, int n_images, const float *mean,
-                                const float *rstd, double *partial, float *coef, int64_t vector)
+                                pada_shape shape, int n_images, double *partial,
+                                const cuda_norm_job *job)
 {
-    sum_images(stream, PRODUCTS, dy, x, mean, shape, n_images, partial);
-    cuda_launch(norm_coef_kernel, shape.c, ADDERS, 0, stream, partial, n_images, shape, mean, rstd,
-                coef, vector);
+    sum_images(stream, PRODUCTS, dy, x, job->mean, shape, n_images, partial);
+    cuda_launch(norm_coef_kernel, shape.c, ADDERS, 0, stream, partial, n_images, shape, *job);
     return cudaPeekAtLastError();
 }
 

@@ -179,6 +179,12 @@ static double *vectors(const run *r, int64_t offset)
     return (double *)((char *)r->b->work + offset);
 }
 
+/* Number c of a parameter vector; `otherwise`, where there is none. */
+static double param(const run *r, int64_t offset, int c, double otherwise)
+{
+    return offset >= 0 ? ((const double *)r->b->params)[offset + c] : otherwise;
+}
+
 /* The vectors mean and 1/deviation of value v. */
 static void stats(const run *r, pada_value v, double **mean, double **rstd)
 {
@@ -238,6 +244,22 @@ static void conv_backward(const run *r, const pada_instr *instr, int n)
         dx[i] = (instr->accumulate ? dx[i] : 0) + da[i] * pada_ref_act_slope(node->conv.act, x[i]);
 }
 
+/* y += the batch norm x of term t. */
+static void norm_forward(const run *r, int t, const double *x, double *y)
+{
+    const pada_term *term = &r->q->terms[t];
+    const pada_shape shape = r->q->nodes[term->x].shape;
+    const int64_t plane = (int64_t)shape.h * shape.w;
+    const double *mean = vectors(r, r->q->term_plans[t].stats);
+    const double *factor = mean + channel_bytes(shape.c) / (int64_t)sizeof(double);
+
+    for (int c = 0; c < shape.c; c++) {
+        const double shift = param(r, term->norm.shift, c, 0);
+        for (int64_t i = c * plane; i < (c + 1) * plane; i++)
+            y[i] += (x[i] - mean[c]) * factor[c] + shift;
+    }
+}
+
 static void combine_forward(const run *r, const pada_instr *instr, int n)
 {
     const pada_node *node = &r->q->nodes[instr->v];
@@ -248,17 +270,12 @@ static void combine_forward(const run *r, const pada_instr *instr, int n)
     for (int k = 0; k < node->n_terms; k++) {
         const pada_term *term = &r->q->terms[node->first_term + k];
         const double *x = value(r, term->x, n);
-        double *mean, *rstd;
         switch (term->kind) {
         case PADA_TERM_IDENTITY:
             for (int64_t i = 0; i < count; i++)
                 y[i] += x[i];
             break;
-        case PADA_TERM_BATCHNORM:
-            stats(r, term->x, &mean, &rstd);
-            for (int64_t i = 0; i < count; i++)
-                y[i] += (x[i] - mean[i / plane]) * rstd[i / plane];
-            break;
+        case PADA_TERM_BATCHNORM: norm_forward(r, node->first_term + k, x, y); break;
         case PADA_TERM_AVGPOOL:
             pada_ref_avgpool_add(&term->pool, r->q->nodes[term->x].shape, node->shape, x, y);
             break;
@@ -433,16 +450,27 @@ static void finish_stats(const run *r, pada_value v)
     stats(r, v, &mean, &rstd);
     for (int c = 0; c < shape.c; c++)
         pada_ref_moments(value(r, v, 0), r->q->n_images, stride, shape, c, &mean[c], &rstd[c]);
+    for (int t = 0; t < r->q->n_terms; t++) {
+        const pada_term *term = &r->q->terms[t];
+        if (term->kind != PADA_TERM_BATCHNORM || term->x != v) continue;
+        double *own_mean = vectors(r, r->q->term_plans[t].stats);
+        double *factor = own_mean + (rstd - mean);
+        for (int c = 0; c < shape.c; c++) {
+            own_mean[c] = mean[c];
+            factor[c] = rstd[c] * param(r, term->norm.scale, c, 1);
+        }
+    }
 }
 
-/* From dx = rstd (dy - mean(dy) - xhat mean(dy xhat)) to dx = a dy + b x + c, for every batch-norm
- * term. */
+/* From dx = scale rstd (dy - mean(dy) - xhat mean(dy xhat)) to dx = a dy + b x + c, for every batch-norm
+ * term; and the gradients of scale and shift. */
 static void finish_norm_sums(const run *r, const pada_instr *instr)
 {
     const pada_node *node = &r->q->nodes[instr->v];
     const int64_t plane = (int64_t)node->shape.h * node->shape.w;
     const int64_t stride = channel_bytes(node->shape.c) / (int64_t)sizeof(double);
     const double count = (double)plane * r->q->n_images;
+    double *grads = r->b->grads;
 
     for (int k = 0; k < node->n_terms; k++) {
         const pada_term *term = &r->q->terms[node->first_term + k];
@@ -459,10 +487,13 @@ static void finish_norm_sums(const run *r, const pada_instr *instr)
                     product += dy[i] * (x[i] - mean[c]);
                 }
             }
+            const double scale = param(r, term->norm.scale, c, 1);
             const double slope = rstd[c] * rstd[c] * rstd[c] * product / count;
-            coef[c] = rstd[c];
-            coef[stride + c] = -slope;
-            coef[2 * stride + c] = slope * mean[c] - rstd[c] * sum / count;
+            coef[c] = scale * rstd[c];
+            coef[stride + c] = -scale * slope;
+            coef[2 * stride + c] = scale * (slope * mean[c] - rstd[c] * sum / count);
+            if (term->norm.scale >= 0) grads[term->norm.scale + c] += rstd[c] * product;
+            if (term->norm.shift >= 0) grads[term->norm.shift + c] += sum;
         }
     }
 }
