@@ -52,27 +52,6 @@ static pada_status make_groups(pada_engine *e)
     return PADA_OK;
 }
 
-pada_status pada__plan_path(pada_engine *e, const pada_path *path, int n_images, pada_mode mode,
-                            const forward_options *options)
-{
-    pada_graph_reset(e->graph);
-    e->graph->taps = options->taps;
-    e->graph->probes = options->probes;
-    e->space.ops->build(&e->space, e->params, path, e->graph);
-    PADA_TRY(pada_graph_status(e->graph));
-    pada_graph_simplify(e->graph);
-    pada_plan_build(e->plan, e->graph, e->backend, e->device, n_images, mode == PADA_TRAIN);
-    const pada_program *program = pada_plan_program(e->plan);
-    if (program->work_bytes > e->work_bytes) {
-        void *work;
-        PADA_TRY(e->backend->alloc(e->device, &work, program->work_bytes));
-        e->backend->release(e->device, e->work);
-        e->work = work;
-        e->work_bytes = program->work_bytes;
-    }
-    return e->backend->prepare(e->device, program);
-}
-
 static pada_status make_buffers(pada_engine *e)
 {
     const int size = pada_dtype_bytes(e->backend->dtype);
@@ -97,8 +76,7 @@ static pada_status build_engine(pada_engine *e, int n_threads)
     PADA_TRY(pada_params_create(&e->params));
     PADA_TRY(e->space.ops->declare(&e->space, e->params));
     PADA_TRY(make_groups(e));
-    PADA_TRY(pada_graph_create(&e->graph, room, room));
-    PADA_TRY(pada_plan_create(&e->plan, room, room));
+    PADA_TRY(pada__plans_create(e, room, room));
     PADA_TRY(make_buffers(e));
     PADA_TRY(pada__route_create(e));
     for (int i = 0; i < e->space.ops->n_extremes; i++)
@@ -143,8 +121,7 @@ void pada_engine_destroy(pada_engine *e)
         pada__tally_free(e);
         pada__kept_grads_free(e);
     }
-    pada_plan_destroy(e->plan);
-    pada_graph_destroy(e->graph);
+    pada__plans_free(e);
     pada_params_destroy(e->params);
     pada_free(e->groups);
     pada_free(e->group_of);
@@ -270,7 +247,7 @@ pada_status pada__forward(pada_engine *e, const pada_path *path, const pada_batc
     PADA_TRY(check_batch(e, batch));
     if (!options->routed) pada__route(e, path, &routed);
     PADA_TRY(pada__plan_path(e, &routed, batch->n, mode, options));
-    const pada_program *program = pada_plan_program(e->plan);
+    const pada_program *program = pada__program(e);
     e->bindings = (pada_bindings){
         .params = e->weights,
         .grads = e->grads,
@@ -304,7 +281,7 @@ pada_status pada_engine_forward(pada_engine *e, const pada_path *path, const pad
 
 void pada_engine_backward(pada_engine *e)
 {
-    const pada_program *program = pada_plan_program(e->plan);
+    const pada_program *program = pada__program(e);
 
     PADA_ASSERT(e->last_mode == PADA_TRAIN && e->last_n > 0);
     e->backend->run(e->device, program, &e->bindings, program->n_forward,

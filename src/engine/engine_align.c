@@ -15,7 +15,7 @@ static pada_status make_room(pada_engine *e)
     }
     if (!e->results.align)
         PADA_TRY(e->backend->alloc(e->device, &e->results.align, e->batch_size * size));
-    const int64_t bytes = pada_plan_program(e->plan)->taps_bytes;
+    const int64_t bytes = pada__program(e)->taps_bytes;
     if (bytes == 0)
         return PADA_FAIL(PADA_EUNSUPPORTED, "space %s has nothing to align", e->space.ops->name);
     PADA_TRY(e->backend->alloc(e->device, &e->taps, bytes));

@@ -88,7 +88,7 @@ pada_status pada_engine_forward_routed(pada_engine *e, const pada_path *path,
 
 void pada_engine_probes(const pada_engine *e, double *derivatives)
 {
-    const pada_program *q = pada_plan_program(e->plan);
+    const pada_program *q = pada__program(e);
     const int n = e->space.ops->n_slots * e->space.config.blocks;
 
     for (int i = 0; i < n; i++)

@@ -132,7 +132,7 @@ static int64_t program_macs(const pada_program *q)
 
 void pada__log_work(pada_engine *e)
 {
-    e->log.macs += (double)program_macs(pada_plan_program(e->plan)) * e->last_n;
+    e->log.macs += (double)program_macs(pada__program(e)) * e->last_n;
 }
 
 void *pada__log_record(const pada_engine *e)

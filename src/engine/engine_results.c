@@ -74,7 +74,7 @@ pada_status pada_engine_results(const pada_engine *e, pada_results_view *view)
 
 void pada_engine_logits(const pada_engine *e, double *logits)
 {
-    const pada_program *program = pada_plan_program(e->plan);
+    const pada_program *program = pada__program(e);
     const pada_node *loss = &program->nodes[program->n_nodes - 1];
     const pada_place *place = &program->node_plans[loss->x].value;
 

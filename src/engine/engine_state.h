@@ -64,6 +64,23 @@ typedef struct forward_options {
     int probes;   /* blocks that are probed at every slot */
 } forward_options;
 
+/* What a program depends on. */
+typedef struct plan_key {
+    pada_path path; /* with its blocks */
+    int n_images;   /* 0: nothing is planned */
+    pada_mode mode;
+    bool taps;
+    int probes;
+} plan_key;
+
+typedef struct kept_plan {
+    pada_graph *graph; /* the plan refers to it */
+    pada_plan *plan;
+    plan_key key;
+} kept_plan;
+
+enum { N_PLANS = 2 };
+
 struct pada_engine {
     pada_space space;
     const pada_backend *backend;
@@ -71,8 +88,9 @@ struct pada_engine {
     int batch_size;
     pada_mode mode;
     pada_params *params;
-    pada_graph *graph;
-    pada_plan *plan;
+    kept_plan plans[N_PLANS];
+    int current;      /* the one that ran last */
+    bool is_prepared; /* the device is, for that one */
     /* Buffers of the backend, all with the map of `params` but for the work buffer. */
     void *weights, *grads, *velocity, *work;
     void *saved_weights, *saved_velocity; /* snapshot, or NULL */
@@ -108,10 +126,16 @@ struct pada_engine {
     engine_tally tally;
 };
 
-/* engine.c: builds, simplifies and plans the network of a path and makes room for it. */
+/* engine_plan.c: builds, simplifies and plans the network of a path and makes room for it, unless that
+ * has just been done. */
 pada_status pada__plan_path(pada_engine *e, const pada_path *path, int n_images, pada_mode mode,
                             const forward_options *options);
-/* pada_engine_forward and more. */
+/* The program of the last call. */
+const pada_program *pada__program(const pada_engine *e);
+pada_status pada__plans_create(pada_engine *e, int cap_nodes, int cap_terms);
+void pada__plans_free(pada_engine *e);
+
+/* engine.c: pada_engine_forward and more. */
 pada_status pada__forward(pada_engine *e, const pada_path *path, const pada_batch *batch,
                           pada_mode mode, const forward_options *options);
 

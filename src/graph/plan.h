@@ -1,6 +1,7 @@
 /* plan.h - from the graph of one path to a program: stages, gradients and places in memory.
  *
- * A plan is made anew for every training step, in microseconds and without allocation. */
+ * A plan is made in microseconds and without allocation, so that every step may have a path of its own;
+ * engine_plan.c keeps those of a path that comes again. */
 #ifndef PADA_GRAPH_PLAN_H
 #define PADA_GRAPH_PLAN_H
 
