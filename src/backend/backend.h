@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "backend/program.h"
+#include "backend/update.h"
 #include "base/status.h"
 #include "tensor/params.h"
 #include "tensor/pick.h"
@@ -54,20 +55,6 @@ typedef struct pada_bindings {
     double align; /* factor of results.align in the loss of an image, before the two above */
     pada_results results;
 } pada_bindings;
-
-typedef struct pada_sgd_step {
-    double lr, momentum, weight_decay;
-    bool nesterov;
-    double grad_scale; /* from clipping; 1 when not clipped */
-} pada_sgd_step;
-
-/* For clip_sgd: `step.grad_scale` is not used, `clip` is the largest norm or 0. */
-typedef struct pada_clip_step {
-    pada_sgd_step step;
-    double clip;
-    const pada_range *active, *moved;
-    int n_active, n_moved;
-} pada_clip_step;
 
 /* a backend that was opened; each backend defines its own */
 typedef struct pada_device pada_device;
@@ -136,13 +123,15 @@ typedef struct pada_backend {
     /* The inner product of x and y, range by range. */
     void (*dot)(pada_device *device, const void *x, const void *y, const pada_range *ranges, int n,
                 double *sums);
-    void (*sgd)(pada_device *device, void *w, const void *g, void *v, const pada_range *ranges,
-                int n, const pada_sgd_step *step);
-    /* A whole step without the host. record[0] becomes the norm of the active ranges of g, record[1] the
-     * clip factor, record[2 + k] the norm of active range k; the ranges `moved` get the step with that
-     * factor for grad_scale, unless the norm is not finite. NULL: the backend has none. */
-    void (*clip_sgd)(pada_device *device, void *w, const void *g, void *v,
-                     const pada_clip_step *step, void *record);
+    /* Moves weights by a rule of update.h. */
+    void (*update)(pada_device *device, const pada_update_buffers *buffers,
+                   const pada_update_ranges *ranges, const pada_update *update);
+    /* A whole step without the host. record[0] becomes the norm of the active ranges of the gradients,
+     * record[1] the clip factor, record[2 + k] the norm of active range k; the ranges `moved` get the
+     * update with that factor for grad_scale, unless the norm is not finite. NULL: the backend has
+     * none. */
+    void (*clip_update)(pada_device *device, const pada_update_buffers *buffers,
+                        const pada_clip_step *step, void *record);
     void (*copy)(pada_device *device, void *to, const void *from, const pada_range *ranges, int n);
     void (*axpy)(pada_device *device, void *y, double a, const void *x, const pada_range *ranges,
                  int n);

@@ -184,8 +184,8 @@ static pada_status random_paths(bench *b)
 
 static pada_status run_path(bench *b, const pada_path *path, double *ms)
 {
-    const pada_sgd sgd = {
-        .lr = 0.05, .momentum = 0.9, .weight_decay = 2.5e-4, .clip = 5, .mode = PADA_SGD_SKIP};
+    const pada_optim optim = {
+        .lr = 0.05, .momentum = 0.9, .weight_decay = 2.5e-4, .clip = 5, .mode = PADA_OPTIM_SKIP};
     pada_step_stats stats;
 
     if (b->ranks) return pada_bench_rank_time(&b->rank, path, (int)b->burst, ms);
@@ -202,7 +202,7 @@ static pada_status run_path(bench *b, const pada_path *path, double *ms)
         pada_engine_zero_grad(b->engine);
         PADA_TRY(pada_engine_forward(b->engine, path, &b->images.batch, PADA_TRAIN));
         pada_engine_backward(b->engine);
-        PADA_TRY(pada_engine_step(b->engine, &sgd, &stats));
+        PADA_TRY(pada_engine_step(b->engine, &optim, &stats));
     }
     PADA_TRY(pada_engine_finish(b->engine));
     *ms = (1e3 * pada_clock_seconds() - start) / (double)b->burst;

@@ -27,6 +27,8 @@ static pada_status make_groups(pada_engine *e)
     e->active = mem;
     PADA_TRY(pada_calloc(&mem, (size_t)n_params, sizeof *e->moved));
     e->moved = mem;
+    PADA_TRY(pada_calloc(&mem, (size_t)n_params, sizeof *e->moves));
+    e->moves = mem;
     PADA_TRY(pada_calloc(&mem, (size_t)n_params, sizeof *e->sums));
     e->sums = mem;
     for (int i = 0; i < n_sites * e->most_choices; i++)
@@ -60,7 +62,7 @@ static pada_status make_buffers(pada_engine *e)
     PADA_TRY(e->backend->alloc(e->device, &e->weights, e->buffer_bytes));
     if (e->mode == PADA_TRAIN) {
         PADA_TRY(e->backend->alloc(e->device, &e->grads, e->buffer_bytes));
-        PADA_TRY(e->backend->alloc(e->device, &e->velocity, e->buffer_bytes));
+        PADA_TRY(pada__states_alloc(e, &e->states));
     }
     return pada__results_alloc(e, &e->results, e->batch_size);
 }
@@ -99,6 +101,7 @@ pada_status pada_engine_create(pada_engine **out, const pada_engine_desc *desc)
     e->backend = desc->backend;
     e->batch_size = desc->batch_size;
     e->mode = desc->mode;
+    e->optimizer = desc->optimizer ? desc->optimizer : &pada_optimizers[0];
     if ((st = build_engine(e, desc->n_threads)) != PADA_OK) {
         pada_engine_destroy(e);
         return st;
@@ -111,12 +114,14 @@ void pada_engine_destroy(pada_engine *e)
 {
     if (!e) return;
     if (e->device) {
-        void *buffers[] = {e->weights,        e->grads,          e->velocity,     e->work,
-                           e->saved_weights,  e->saved_velocity, e->results.loss, e->results.norm,
-                           e->results.rank,   e->held[0],        e->held[1],      e->differences,
-                           e->other_velocity, e->taps,           e->results.align};
+        void *buffers[] = {e->weights,      e->grads,        e->work,         e->saved_weights,
+                           e->results.loss, e->results.norm, e->results.rank, e->held[0],
+                           e->held[1],      e->differences,  e->taps,         e->results.align};
         for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
             e->backend->release(e->device, buffers[i]);
+        pada__states_release(e, &e->states);
+        pada__states_release(e, &e->saved_states);
+        pada__states_release(e, &e->other_states);
         pada__log_free(e);
         pada__tally_free(e);
         pada__kept_grads_free(e);
@@ -127,6 +132,7 @@ void pada_engine_destroy(pada_engine *e)
     pada_free(e->group_of);
     pada_free(e->active);
     pada_free(e->moved);
+    pada_free(e->moves);
     pada_free(e->sums);
     pada_free(e->staging);
     pada__variance_free(e);
@@ -157,9 +163,10 @@ const char *pada_engine_describe(const pada_engine *e)
 
 int64_t pada_engine_memory_bytes(const pada_engine *e)
 {
-    const int n_buffers = 1 + 2 * (e->mode == PADA_TRAIN) + 2 * (e->saved_weights != NULL) +
-                          (e->differences != NULL) + (e->other_velocity != NULL) +
-                          pada__kept_grads_count(e);
+    const int n_buffers = 1 + (e->grads != NULL) + (e->saved_weights != NULL) +
+                          (e->differences != NULL) + pada__states_count(e, &e->states) +
+                          pada__states_count(e, &e->saved_states) +
+                          pada__states_count(e, &e->other_states) + pada__kept_grads_count(e);
     return e->work_bytes + e->taps_bytes + n_buffers * e->buffer_bytes;
 }
 
@@ -306,37 +313,56 @@ void pada_engine_zero_grad(pada_engine *e)
         e->groups[i].active = false;
 }
 
+/* Counts the moves of the groups that a step moves; NULL where the optimiser does not ask. */
+static const int64_t *count_moves(pada_engine *e, bool sampled)
+{
+    int n = 0;
+
+    if (!e->optimizer->counts) return NULL;
+    for (int i = 0; i < e->n_groups; i++)
+        if (sampled ? e->groups[i].sampled : e->groups[i].active)
+            e->moves[n++] = ++e->groups[i].moves;
+    return e->moves;
+}
+
 /* Moves the weights by the gradients of n_active ranges. With `record` the work is queued and what it
  * found out stays on the device. */
-static pada_status move(pada_engine *e, const pada_sgd *sgd, int n_active, void *record,
+static pada_status move(pada_engine *e, const pada_optim *optim, int n_active, void *record,
                         pada_step_stats *stats)
 {
-    const int n_moved = list_ranges(e, sgd->mode == PADA_SGD_DENSE, e->moved);
-    const pada_sgd_buffers buffers = {e->weights, e->grads, e->velocity};
-    const pada_sgd_ranges ranges = {e->active, e->moved, n_active, n_moved, e->sums};
+    const bool dense = optim->mode == PADA_OPTIM_DENSE;
+    pada_update_buffers buffers = {.weights = e->weights, .grads = e->grads};
+    const pada_optim_ranges ranges = {.active = e->active,
+                                      .n_active = n_active,
+                                      .moved = {.at = e->moved,
+                                                .counts = count_moves(e, dense),
+                                                .n = list_ranges(e, dense, e->moved)},
+                                      .sums = e->sums};
 
+    for (int i = 0; i < e->optimizer->n_states; i++)
+        buffers.states[i] = e->states.at[i];
     pada__weights_changed(e);
     if (!record)
-        return pada_sgd_run(sgd, e->backend, e->device, &buffers, &ranges, &stats->grad_norm,
-                            &stats->clip_factor);
-    pada_sgd_queue(sgd, e->backend, e->device, &buffers, &ranges, record);
+        return pada_optim_run(e->optimizer, optim, e->backend, e->device, &buffers, &ranges,
+                              &stats->grad_norm, &stats->clip_factor);
+    pada_optim_queue(e->optimizer, optim, e->backend, e->device, &buffers, &ranges, record);
     *stats = (pada_step_stats){NAN, NAN};
     return PADA_OK;
 }
 
-pada_status pada_engine_step(pada_engine *e, const pada_sgd *sgd, pada_step_stats *stats)
+pada_status pada_engine_step(pada_engine *e, const pada_optim *optim, pada_step_stats *stats)
 {
     const int n_active = list_ranges(e, false, e->active);
 
     pada__variance_add(e, n_active);
-    PADA_TRY(move(e, sgd, n_active, pada__log_record(e), stats));
+    PADA_TRY(move(e, optim, n_active, pada__log_record(e), stats));
     pada__log_step(e, stats);
     return PADA_OK;
 }
 
-pada_status pada_engine_inner_step(pada_engine *e, const pada_sgd *sgd, pada_step_stats *stats)
+pada_status pada_engine_inner_step(pada_engine *e, const pada_optim *optim, pada_step_stats *stats)
 {
-    return move(e, sgd, list_ranges(e, false, e->active), NULL, stats);
+    return move(e, optim, list_ranges(e, false, e->active), NULL, stats);
 }
 
 pada_status pada_engine_finish(pada_engine *e)

@@ -1,11 +1,11 @@
 /* engine.h - the verbs on one supernet: forward, backward, step, and what they leave behind.
  *
- * An engine owns the weights, gradients and momentum of a supernet on one backend, and the memory
- * to run any of its paths on batches up to a given size. A training step is
+ * An engine owns the weights and gradients of a supernet and the states of its optimiser on one backend,
+ * and the memory to run any of its paths on batches up to a given size. A training step is
  *
  *   pada_engine_zero_grad(e);
  *   for each path of the step: pada_engine_forward(e, path, batch, PADA_TRAIN); pada_engine_backward(e);
- *   pada_engine_step(e, &sgd, &stats);
+ *   pada_engine_step(e, &optim, &stats);
  *
  * Nothing is allocated in a step. What else an engine can do has a header for each purpose:
  *
@@ -20,7 +20,7 @@
 #include "backend/backend.h"
 #include "data/batch.h"
 #include "data/dataset.h"
-#include "optim/sgd.h"
+#include "optim/optim.h"
 #include "space/space.h"
 #include "tensor/state.h"
 
@@ -35,12 +35,13 @@ typedef enum pada_mode { PADA_EVAL, PADA_TRAIN } pada_mode;
 typedef struct pada_engine_desc {
     const pada_space *space; /* copied */
     const pada_backend *backend;
-    int n_threads;  /* 0: the machine's default */
-    int batch_size; /* largest batch */
-    pada_mode mode; /* PADA_EVAL engines have no gradients and need less memory */
+    int n_threads;                   /* 0: the machine's default */
+    int batch_size;                  /* largest batch */
+    pada_mode mode;                  /* PADA_EVAL engines have no gradients and need less memory */
+    const pada_optimizer *optimizer; /* NULL: the first of the table */
 } pada_engine_desc;
 
-/* NaN where a log was begun and the backend has clip_sgd: the numbers are in the log then. */
+/* NaN where a log was begun and the backend has clip_update: the numbers are in the log then. */
 typedef struct pada_step_stats {
     double grad_norm;   /* before clipping */
     double clip_factor; /* 1: not clipped */
@@ -72,18 +73,18 @@ pada_status pada_engine_forward(pada_engine *e, const pada_path *path, const pad
  * to the gradients. */
 void pada_engine_backward(pada_engine *e);
 void pada_engine_zero_grad(pada_engine *e);
-/* One SGD step over what backward has collected since zero_grad. A gradient that is not finite changes
+/* One step of the optimiser over what backward has collected since zero_grad. A gradient that is not finite changes
  * nothing and is PADA_ENUMERIC, here or (see pada_step_stats) in pada_engine_log_read. */
-pada_status pada_engine_step(pada_engine *e, const pada_sgd *sgd, pada_step_stats *stats);
+pada_status pada_engine_step(pada_engine *e, const pada_optim *optim, pada_step_stats *stats);
 /* The same as a part of a larger step: neither the log nor the variance counts it. */
-pada_status pada_engine_inner_step(pada_engine *e, const pada_sgd *sgd, pada_step_stats *stats);
+pada_status pada_engine_inner_step(pada_engine *e, const pada_optim *optim, pada_step_stats *stats);
 
 /* Waits for everything above, which a device does behind the caller's back. A failure on the device
  * is PADA_EDEVICE; the other functions that return a status report it sooner or later, too. */
 pada_status pada_engine_finish(pada_engine *e);
 
-/* Everything that later steps depend on: weights (by parameter name), momenta, which parameters
- * have been sampled, the log and the variance as far as they were begun. Between steps only. Loading
+/* Everything that later steps depend on: weights (by parameter name), states of the optimiser,
+ * which parameters have been sampled, the log and the variance as far as they were begun. Between steps only. Loading
  * needs an engine of the same space on a backend with the same element type. */
 void pada_engine_visit(pada_engine *e, pada_state *state);
 

@@ -43,7 +43,7 @@ static pada_status make_device_room(pada_engine *e, int64_t n_steps, int64_t n_i
     void *memory;
 
     PADA_TRY(pada__results_alloc(e, &log->results, n_images));
-    if (!e->backend->clip_sgd) return PADA_OK;
+    if (!e->backend->clip_update) return PADA_OK;
     PADA_TRY(pada_calloc(&memory, (size_t)(n_steps * record_size(e)), sizeof *log->fetched));
     log->fetched = memory;
     return e->backend->alloc(e->device, &log->records, n_steps * record_size(e) * size);

@@ -27,7 +27,7 @@ typedef struct pada_log {
 /* Empties the log and makes room for so many steps, training passes in them and images through
  * those passes; more are an assert. Without a call nothing is logged. */
 pada_status pada_engine_log_begin(pada_engine *e, int n_steps, int n_passes, int n_images);
-/* Borrowed until the next step. On a backend that has clip_sgd this is where the host learns what
+/* Borrowed until the next step. On a backend that has clip_update this is where the host learns what
  * happened: a gradient in it that was not finite is PADA_ENUMERIC. */
 pada_status pada_engine_log_read(pada_engine *e, pada_log *log);
 

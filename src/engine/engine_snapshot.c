@@ -1,4 +1,4 @@
-/* engine_snapshot.c - weights and momentum put aside, and what becomes of the difference. */
+/* engine_snapshot.c - weights and states of the optimiser put aside, and what becomes of the difference. */
 #include "base/mem.h"
 #include "engine/engine_state.h"
 
@@ -18,11 +18,13 @@ pada_status pada_engine_snapshot(pada_engine *e)
     const pada_range all = whole_buffer(e);
 
     PADA_TRY(make_buffer(e, &e->saved_weights));
-    PADA_TRY(make_buffer(e, &e->saved_velocity));
+    PADA_TRY(pada__states_alloc(e, &e->saved_states));
     e->backend->copy(e->device, e->saved_weights, e->weights, &all, 1);
-    if (e->velocity) e->backend->copy(e->device, e->saved_velocity, e->velocity, &all, 1);
-    for (int i = 0; i < e->n_groups; i++)
+    pada__states_copy(e, &e->saved_states, &e->states);
+    for (int i = 0; i < e->n_groups; i++) {
         e->groups[i].saved = e->groups[i].sampled;
+        e->groups[i].saved_moves = e->groups[i].moves;
+    }
     return PADA_OK;
 }
 
@@ -30,19 +32,19 @@ void pada_engine_restore_weights(pada_engine *e)
 {
     const pada_range all = whole_buffer(e);
 
-    PADA_ASSERT(e->saved_weights && e->saved_velocity);
+    PADA_ASSERT(e->saved_weights);
     e->backend->copy(e->device, e->weights, e->saved_weights, &all, 1);
     pada__weights_changed(e);
 }
 
 void pada_engine_restore(pada_engine *e)
 {
-    const pada_range all = whole_buffer(e);
-
     pada_engine_restore_weights(e);
-    if (e->velocity) e->backend->copy(e->device, e->velocity, e->saved_velocity, &all, 1);
-    for (int i = 0; i < e->n_groups; i++)
+    if (e->mode == PADA_TRAIN) pada__states_copy(e, &e->states, &e->saved_states);
+    for (int i = 0; i < e->n_groups; i++) {
         e->groups[i].sampled = e->groups[i].saved;
+        e->groups[i].moves = e->groups[i].saved_moves;
+    }
 }
 
 /* ---- differences ---- */
@@ -86,32 +88,11 @@ void pada_engine_take_differences(pada_engine *e)
     e->backend->fill_zero(e->device, e->differences, e->moved, n);
 }
 
-/* ---- momentum ---- */
-
-void pada_engine_zero_momentum(pada_engine *e)
-{
-    const pada_range all = whole_buffer(e);
-
-    PADA_ASSERT(e->mode == PADA_TRAIN);
-    e->backend->fill_zero(e->device, e->velocity, &all, 1);
-}
-
-pada_status pada_engine_swap_momentum(pada_engine *e)
-{
-    PADA_ASSERT(e->mode == PADA_TRAIN);
-    PADA_TRY(make_buffer(e, &e->other_velocity));
-    void *velocity = e->velocity;
-    e->velocity = e->other_velocity;
-    e->other_velocity = velocity;
-    return PADA_OK;
-}
-
 void pada__snapshot_forget(pada_engine *e)
 {
     const pada_range all = whole_buffer(e);
 
-    e->backend->release(e->device, e->other_velocity);
-    e->other_velocity = NULL;
+    pada__states_release(e, &e->other_states);
     if (e->differences) e->backend->fill_zero(e->device, e->differences, &all, 1);
     for (int i = 0; i < e->n_groups; i++)
         e->groups[i].differs = false;

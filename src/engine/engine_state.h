@@ -20,17 +20,19 @@ typedef struct param_group {
     bool active;      /* has a gradient since zero_grad */
     bool sampled;     /* was active at least once in this run */
     bool saved;       /* `sampled` at the time of the snapshot */
-    bool differs;     /* has a part in the differences that were added up */
+    /* how often a step moved it: with the states of now, of the snapshot, of the other set */
+    int64_t moves, saved_moves, other_moves;
+    bool differs; /* has a part in the differences that were added up */
 } param_group;
 
-/* The log of an epoch: pada_log with its room. Passes and, where the backend has clip_sgd, steps leave
+/* The log of an epoch: pada_log with its room. Passes and, where the backend has clip_update, steps leave
  * their numbers in memory of the backend; those behind the first n_read_images and n_read_steps have not
  * been brought here yet. */
 typedef struct engine_log {
     int n_images, n_passes, n_steps, cap_images, cap_passes, cap_steps;
     int n_read_images, n_read_steps;
     pada_results results;   /* [cap_images] */
-    void *records;          /* [cap_steps, 2 + n_groups] as clip_sgd writes them, or NULL */
+    void *records;          /* [cap_steps, 2 + n_groups] as clip_update writes them, or NULL */
     double *fetched;        /* room for them here, or NULL */
     bool *active;           /* [cap_steps, n_groups] who had a gradient */
     pada_path *paths;       /* [cap_passes] of the host, which chose them */
@@ -64,6 +66,11 @@ typedef struct forward_options {
     int probes;   /* blocks that are probed at every slot */
 } forward_options;
 
+/* One buffer for each state of the optimiser. */
+typedef struct optim_states {
+    void *at[PADA_MAX_STATES];
+} optim_states;
+
 /* What a program depends on. */
 typedef struct plan_key {
     pada_path path; /* with its blocks */
@@ -92,9 +99,13 @@ struct pada_engine {
     int current;      /* the one that ran last */
     bool is_prepared; /* the device is, for that one */
     /* Buffers of the backend, all with the map of `params` but for the work buffer. */
-    void *weights, *grads, *velocity, *work;
-    void *saved_weights, *saved_velocity; /* snapshot, or NULL */
-    void *differences, *other_velocity;   /* NULL until they are needed */
+    void *weights, *grads, *work;
+    const pada_optimizer *optimizer;
+    optim_states states;
+    void *saved_weights; /* snapshot, or NULL */
+    optim_states saved_states;
+    void *differences; /* these two are NULL until they are needed */
+    optim_states other_states;
     void *kept_grads[PADA_MAX_KEPT];
     int64_t work_bytes, buffer_bytes;
     void *taps; /* what was kept, or NULL */
@@ -112,6 +123,7 @@ struct pada_engine {
     int *group_of; /* [site * most choices + choice], -1: no parameters */
     int most_choices;
     pada_range *active, *moved; /* room for n_groups */
+    int64_t *moves;             /* room for n_groups: of those moved */
     double *sums;
     double *staging;           /* the largest parameter or a number per image, for conversions */
     void *held[PADA_N_SPLITS]; /* images in the memory of the backend, or NULL */
@@ -169,8 +181,21 @@ pada_results pada__results_from(const pada_engine *e, const pada_results *result
 pada_results pada__tally_results(pada_engine *e, int n);
 void pada__tally_free(pada_engine *e);
 
-/* engine_snapshot.c: for fresh weights; gives up the other momentum and drops the differences. */
+/* engine_snapshot.c: for fresh weights; gives up the other states and drops the differences. */
 void pada__snapshot_forget(pada_engine *e);
+
+/* engine_states.c: sets of buffers for the states of the optimiser. Those of a failed alloc are released
+ * like others; a set that was never made is copied from as nothing. */
+pada_status pada__states_alloc(pada_engine *e, optim_states *set);
+void pada__states_release(pada_engine *e, optim_states *set);
+void pada__states_reset(pada_engine *e, const optim_states *set); /* to what they start with */
+void pada__states_copy(pada_engine *e, const optim_states *to, const optim_states *from);
+int pada__states_count(const pada_engine *e, const optim_states *set); /* buffers */
+void pada__states_visit(pada_engine *e, pada_state *s, float *floats);
+
+/* engine_visit.c: all parameters of a buffer, named prefix + parameter; `floats` is room for the largest. */
+void pada__visit_buffer(pada_engine *e, pada_state *s, const char *prefix, void *buffer,
+                        float *floats);
 
 /* engine_gradients.c */
 void pada__kept_grads_free(pada_engine *e);

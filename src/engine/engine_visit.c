@@ -26,9 +26,8 @@ static void visit_param(pada_engine *e, pada_state *s, const char *name, void *b
     }
 }
 
-/* All parameters of a buffer, named prefix + parameter. */
-static void visit_buffer(pada_engine *e, pada_state *s, const char *prefix, void *buffer,
-                         float *floats)
+void pada__visit_buffer(pada_engine *e, pada_state *s, const char *prefix, void *buffer,
+                        float *floats)
 {
     for (int i = 0; i < pada_params_count(e->params); i++) {
         const pada_param *p = pada_params_get(e->params, i);
@@ -47,27 +46,6 @@ static void visit_sampled(pada_engine *e, pada_state *s, uint8_t *flags)
         e->groups[i].sampled = flags[i] != 0;
 }
 
-/* The other momentum, where there is one. */
-static void visit_other_momentum(pada_engine *e, pada_state *s, float *floats)
-{
-    int32_t n_momenta = e->other_velocity ? 2 : 1;
-
-    pada_state_array(s, "engine/momenta", PADA_STATE_I32, &n_momenta, 1);
-    if (n_momenta != 1 && n_momenta != 2) {
-        pada_state_reject(s, PADA_FAIL(PADA_EDATA, "a checkpoint with %d momenta", (int)n_momenta));
-        return;
-    }
-    if (n_momenta == 1) return;
-    if (!e->other_velocity) {
-        const pada_status st = e->backend->alloc(e->device, &e->other_velocity, e->buffer_bytes);
-        if (st != PADA_OK) {
-            pada_state_reject(s, st);
-            return;
-        }
-    }
-    visit_buffer(e, s, PADA_STATE_PREFIX "other_momentum/", e->other_velocity, floats);
-}
-
 void pada_engine_visit(pada_engine *e, pada_state *s)
 {
     int64_t most = e->n_groups;
@@ -83,15 +61,14 @@ void pada_engine_visit(pada_engine *e, pada_state *s)
         pada_state_reject(s, st);
         return;
     }
-    visit_buffer(e, s, "", e->weights, scratch);
+    pada__visit_buffer(e, s, "", e->weights, scratch);
     if (pada_state_loading(s)) pada__weights_changed(e);
-    visit_buffer(e, s, PADA_STATE_PREFIX "momentum/", e->velocity, scratch);
-    visit_other_momentum(e, s, scratch);
+    pada__states_visit(e, s, scratch);
     visit_sampled(e, s, scratch);
     pada__log_visit(e, s);
     if (e->variance.mean) {
-        visit_buffer(e, s, PADA_STATE_PREFIX "variance/mean/", e->variance.mean, scratch);
-        visit_buffer(e, s, PADA_STATE_PREFIX "variance/spread/", e->variance.spread, scratch);
+        pada__visit_buffer(e, s, PADA_STATE_PREFIX "variance/mean/", e->variance.mean, scratch);
+        pada__visit_buffer(e, s, PADA_STATE_PREFIX "variance/spread/", e->variance.spread, scratch);
         pada_state_array(s, "variance/counts", PADA_STATE_I64, e->variance.counts, e->n_groups);
     }
     pada_free(scratch);

@@ -12,12 +12,11 @@ static pada_range range_of(const pada_param *p)
     return (pada_range){p->offset, p->count};
 }
 
-/* For new weights: momentum, the record of sampled parameters and unfinished differences start anew. */
+/* For new weights: states of the optimiser, the record of sampled parameters and unfinished differences start
+ * anew. */
 static void start_anew(pada_engine *e)
 {
-    const pada_range all = {0, pada_params_elements(e->params)};
-
-    if (e->velocity) e->backend->fill_zero(e->device, e->velocity, &all, 1);
+    if (e->mode == PADA_TRAIN) pada_engine_reset_states(e);
     pada__weights_changed(e);
     pada__snapshot_forget(e);
     for (int i = 0; i < e->n_groups; i++)

@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* Fresh weights: uniform(-bound, bound) from the stream (seed, "init", parameter). Momentum becomes
- * zero. */
+/* Fresh weights: uniform(-bound, bound) from the stream (seed, "init", parameter). The states
+ * of the optimiser start anew. */
 pada_status pada_engine_init_weights(pada_engine *e, uint64_t seed);
 /* Weights from or to a safetensors file, by parameter name. Every parameter must be there with its
  * shape, as finite F32 or F64 numbers; further tensors are an error, but for those of checkpoints

@@ -111,12 +111,12 @@ pada_status pada_anchor_step(pada_anchor *anchor, pada_engine *e, const pada_pat
     pada_step_stats stats;
 
     if (anchor->settings.align == 0)
-        return pada_strategy_single_path(e, path, draws, NULL, 1, &epoch->sgd);
+        return pada_strategy_single_path(e, path, draws, NULL, 1, &epoch->optim);
     PADA_TRY(pada_engine_keep_taps(e, &anchor->path, &draws->batch));
     pada_engine_zero_grad(e);
     PADA_TRY(pada_engine_forward_aligned(e, path, &draws->batch, anchor->settings.align));
     pada_engine_backward(e);
-    PADA_TRY(pada_engine_step(e, &epoch->sgd, &stats));
+    PADA_TRY(pada_engine_step(e, &epoch->optim, &stats));
     return compare(anchor, e, path, epoch, number);
 }
 

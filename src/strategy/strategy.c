@@ -56,13 +56,13 @@ pada_status pada_strategy_add_path(pada_engine *e, const pada_path *path, const 
 
 pada_status pada_strategy_single_path(pada_engine *e, const pada_path *path,
                                       const pada_draws *draws, const float *weights,
-                                      double grad_scale, const pada_sgd *sgd)
+                                      double grad_scale, const pada_optim *optim)
 {
     pada_step_stats stats;
 
     pada_engine_zero_grad(e);
     PADA_TRY(pada_strategy_add_path(e, path, draws, weights, grad_scale));
-    return pada_engine_step(e, sgd, &stats);
+    return pada_engine_step(e, optim, &stats);
 }
 
 void pada_strategy_visit_path(const pada_space *space, const char *name, pada_path *path,

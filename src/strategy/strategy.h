@@ -36,7 +36,7 @@ typedef struct pada_strategy_env {
 typedef struct pada_epoch {
     int index;
     int64_t first_step; /* of the whole run */
-    pada_sgd sgd;
+    pada_optim optim;
     int phase;   /* whose supernet it is about */
     bool probes; /* its steps are probes */
     bool last;   /* of the phase */
@@ -135,7 +135,7 @@ pada_status pada_strategy_check_sites(const pada_space *space);
  * in the gradient, or NULL. */
 pada_status pada_strategy_single_path(pada_engine *e, const pada_path *path,
                                       const pada_draws *draws, const float *weights,
-                                      double grad_scale, const pada_sgd *sgd);
+                                      double grad_scale, const pada_optim *optim);
 
 #ifdef __cplusplus
 }

@@ -213,7 +213,7 @@ static void follow_curriculum(close_run *s, pada_engine *e, const pada_epoch *ep
         open_logit(s, e, block);
     }
     if (epoch->index > 0 && epoch->index == epoch_at(s, s->settings.restart))
-        pada_engine_zero_momentum(e);
+        pada_engine_reset_states(e);
 }
 
 /* ---- steps ---- */
@@ -311,7 +311,7 @@ static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
     PADA_TRY(pada_engine_forward_routed(e, &path, &draws->batch, n_open > 1 ? n_open : 0));
     pada_engine_backward(e);
     if (n_open > 1) add_gate_gradient(s, e, n_open, &r);
-    return pada_engine_step(e, &epoch->sgd, &stats);
+    return pada_engine_step(e, &epoch->optim, &stats);
 }
 
 static void distributions(const void *self, const pada_epoch *epoch, pada_distributions *out)

@@ -61,7 +61,7 @@ static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
 
     anneal(s, epoch);
     pada_path_sampler_draw(&s->sampler, s->env->seed, number, false, &path);
-    return pada_strategy_single_path(e, &path, draws, NULL, 1, &epoch->sgd);
+    return pada_strategy_single_path(e, &path, draws, NULL, 1, &epoch->optim);
 }
 
 static void distributions(const void *self, const pada_epoch *epoch, pada_distributions *out)

@@ -67,7 +67,7 @@ static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
     pada_engine_zero_grad(e);
     for (int k = 0; k < s->n_paths; k++)
         PADA_TRY(pada_strategy_add_path(e, &paths[k], draws, NULL, 1));
-    return pada_engine_step(e, &epoch->sgd, &stats);
+    return pada_engine_step(e, &epoch->optim, &stats);
 }
 
 static void distributions(const void *self, const pada_epoch *epoch, pada_distributions *out)

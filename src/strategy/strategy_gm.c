@@ -280,7 +280,7 @@ static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
     pada_path path;
 
     pada_path_sampler_draw(&s->sampler, s->env->seed, number, true, &path);
-    return pada_strategy_single_path(e, &path, draws, NULL, 1, &epoch->sgd);
+    return pada_strategy_single_path(e, &path, draws, NULL, 1, &epoch->optim);
 }
 
 static pada_status end_epoch(void *self, const pada_log *log, const pada_epoch *epoch,

@@ -108,13 +108,13 @@ static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
 
     pada_path_sampler_draw(&s->sampler, s->env->seed, number, false, &current);
     if (s->settings.as_released)
-        return pada_strategy_single_path(e, &current, draws, NULL, 1 - beta, &epoch->sgd);
+        return pada_strategy_single_path(e, &current, draws, NULL, 1 - beta, &epoch->optim);
     pada_novelty_archive_update(&s->archive, &current, number);
     pada_engine_zero_grad(e);
     PADA_TRY(add_path(e, &current, draws, 1 - beta));
     for (int i = 0; i < archive->n_members; i++)
         PADA_TRY(add_path(e, &archive->members[i], draws, beta / archive->n_members));
-    return pada_engine_step(e, &epoch->sgd, &stats);
+    return pada_engine_step(e, &epoch->optim, &stats);
 }
 
 static void visit(void *self, pada_state *state)

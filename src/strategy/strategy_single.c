@@ -54,7 +54,7 @@ static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
     const single *s = self;
 
     (void)number;
-    return pada_strategy_single_path(e, &s->path, draws, NULL, 1, &epoch->sgd);
+    return pada_strategy_single_path(e, &s->path, draws, NULL, 1, &epoch->optim);
 }
 
 static void distributions(const void *self, const pada_epoch *epoch, pada_distributions *out)

@@ -116,7 +116,7 @@ static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
     const uint32_t g = pada_rng_below(&rng, N_GROUPS);
     const uint32_t i = pada_rng_below(&rng, (uint32_t)s->count[g]);
     pada_path_of_number(s->env->space, s->paths[s->first[g] + (int32_t)i], &path);
-    return pada_strategy_single_path(e, &path, draws, NULL, 1, &epoch->sgd);
+    return pada_strategy_single_path(e, &path, draws, NULL, 1, &epoch->optim);
 }
 
 static void distributions(const void *self, const pada_epoch *epoch, pada_distributions *out)

@@ -93,31 +93,31 @@ static int passes(const void *self)
     return s->n_paths * (int)s->settings.inner_steps;
 }
 
-static pada_sgd inner_sgd(const sumnas *s, const pada_epoch *epoch)
+static pada_optim inner_sgd(const sumnas *s, const pada_epoch *epoch)
 {
     const sumnas_settings *settings = &s->settings;
     const pada_schedule schedule = {settings->anneal_inner ? PADA_SCHEDULE_COSINE
                                                            : PADA_SCHEDULE_CONSTANT,
                                     settings->inner_lr, 0};
 
-    return (pada_sgd){.lr = pada_schedule_lr(&schedule, epoch->index, s->env->n_epochs),
-                      .momentum = settings->inner_momentum,
-                      .weight_decay = settings->inner_weight_decay,
-                      .clip = settings->inner_clip,
-                      .mode = epoch->sgd.mode};
+    return (pada_optim){.lr = pada_schedule_lr(&schedule, epoch->index, s->env->n_epochs),
+                        .momentum = settings->inner_momentum,
+                        .weight_decay = settings->inner_weight_decay,
+                        .clip = settings->inner_clip,
+                        .mode = epoch->optim.mode};
 }
 
 /* From the snapshot along one path, and back; the way is added to the differences. */
 static pada_status visit_path(const sumnas *s, pada_engine *e, const pada_path *path,
-                              const pada_draws *draws, const pada_sgd *sgd)
+                              const pada_draws *draws, const pada_optim *optim)
 {
     pada_step_stats stats;
 
-    if (!s->settings.as_released) pada_engine_zero_momentum(e);
+    if (!s->settings.as_released) pada_engine_reset_states(e);
     for (int i = 0; i < s->settings.inner_steps; i++) {
         pada_engine_zero_grad(e);
         PADA_TRY(pada_strategy_add_path(e, path, draws, NULL, 1));
-        PADA_TRY(pada_engine_inner_step(e, sgd, &stats));
+        PADA_TRY(pada_engine_inner_step(e, optim, &stats));
     }
     PADA_TRY(pada_engine_add_difference(e, 1.0 / s->n_paths));
     if (s->settings.as_released)
@@ -132,19 +132,19 @@ static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
 {
     const sumnas *s = self;
     const bool released = s->settings.as_released;
-    const pada_sgd inner = inner_sgd(s, epoch);
+    const pada_optim inner = inner_sgd(s, epoch);
     pada_path paths[PADA_MAX_CHOICES];
     pada_step_stats stats;
 
     pada_fair_paths_draw(s->env->space, s->env->seed, released ? epoch->first_step : number, paths);
     PADA_TRY(pada_engine_snapshot(e));
     /* Inner momentum that goes on needs a place where the outer step does not overwrite it. */
-    if (released) PADA_TRY(pada_engine_swap_momentum(e));
+    if (released) PADA_TRY(pada_engine_swap_states(e));
     for (int k = 0; k < s->n_paths; k++)
         PADA_TRY(visit_path(s, e, &paths[k], draws, &inner));
-    if (released) PADA_TRY(pada_engine_swap_momentum(e));
+    if (released) PADA_TRY(pada_engine_swap_states(e));
     pada_engine_take_differences(e);
-    return pada_engine_step(e, &epoch->sgd, &stats);
+    return pada_engine_step(e, &epoch->optim, &stats);
 }
 
 static void distributions(const void *self, const pada_epoch *epoch, pada_distributions *out)

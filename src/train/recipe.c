@@ -58,15 +58,15 @@ const pada_opt pada_standalone_options[] = {
     {.name = NULL},
 };
 
-pada_sgd pada_recipe_sgd(const pada_recipe *recipe, int epoch, int n_epochs)
+pada_optim pada_recipe_optim(const pada_recipe *recipe, int epoch, int n_epochs)
 {
     const pada_schedule schedule = {(pada_schedule_kind)recipe->lr_schedule, recipe->lr,
                                     recipe->lr_min};
 
-    return (pada_sgd){.lr = pada_schedule_lr(&schedule, epoch, n_epochs),
-                      .momentum = recipe->momentum,
-                      .weight_decay = recipe->weight_decay,
-                      .nesterov = recipe->nesterov,
-                      .clip = recipe->clip,
-                      .mode = (pada_sgd_mode)recipe->opt_mode};
+    return (pada_optim){.lr = pada_schedule_lr(&schedule, epoch, n_epochs),
+                        .momentum = recipe->momentum,
+                        .weight_decay = recipe->weight_decay,
+                        .nesterov = recipe->nesterov,
+                        .clip = recipe->clip,
+                        .mode = (pada_optim_mode)recipe->opt_mode};
 }

@@ -3,8 +3,8 @@
 #define PADA_TRAIN_RECIPE_H
 
 #include "base/option.h"
+#include "optim/optim.h"
 #include "optim/schedule.h"
-#include "optim/sgd.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,7 +16,7 @@ typedef struct pada_recipe {
     int lr_schedule; /* pada_schedule_kind */
     double momentum, weight_decay, clip;
     bool nesterov;
-    int opt_mode; /* pada_sgd_mode */
+    int opt_mode; /* pada_optim_mode */
     bool augment;
     uint64_t seed;
     double hold_out;  /* share of the training images that no step trains on */
@@ -31,7 +31,7 @@ extern const pada_opt pada_recipe_options[];
 extern const pada_opt pada_standalone_options[];
 
 /* The step of an epoch of a schedule of n_epochs: learning rates change once per epoch. */
-pada_sgd pada_recipe_sgd(const pada_recipe *recipe, int epoch, int n_epochs);
+pada_optim pada_recipe_optim(const pada_recipe *recipe, int epoch, int n_epochs);
 
 #ifdef __cplusplus
 }

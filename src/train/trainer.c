@@ -243,7 +243,7 @@ static pada_status measure(trainer *t, const pada_epoch *epoch, pada_epoch_metri
     pada_epoch_metrics_add(metrics, (double)t->now.train_steps, "steps");
     pada_epoch_metrics_add(metrics, log.n_passes, "passes");
     pada_epoch_metrics_add(metrics, log.n_images, "images");
-    pada_epoch_metrics_add(metrics, epoch->probes ? NAN : epoch->sgd.lr, "lr");
+    pada_epoch_metrics_add(metrics, epoch->probes ? NAN : epoch->optim.lr, "lr");
     pada_observe(&(pada_observation){.env = &t->env,
                                      .log = &log,
                                      .drawn_from = &drawn_from,
@@ -331,8 +331,8 @@ static pada_epoch describe_epoch(const trainer *t)
                         .last = now->last};
 
     if (!now->probes)
-        epoch.sgd = pada_recipe_sgd(t->desc->recipe, now->what.lr_first + now->epoch - start,
-                                    now->what.lr_epochs - start);
+        epoch.optim = pada_recipe_optim(t->desc->recipe, now->what.lr_first + now->epoch - start,
+                                        now->what.lr_epochs - start);
     return epoch;
 }
 

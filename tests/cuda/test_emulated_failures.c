@@ -36,7 +36,9 @@ static pada_engine *make_engine(void)
     CHECK_OK(pada_space_init(&space, ops, &config));
     CHECK_OK(pada_backend_find(&backend, "auto"));
     assert_string_equal(backend->name, "cuda"); /* it is there, so auto takes it */
-    CHECK_OK(pada_engine_create(&e, &(pada_engine_desc){&space, backend, 0, N, PADA_TRAIN}));
+    CHECK_OK(pada_engine_create(
+        &e, &(pada_engine_desc){
+                .space = &space, .backend = backend, .batch_size = N, .mode = PADA_TRAIN}));
     CHECK_OK(pada_engine_init_weights(e, 1));
     return e;
 }
@@ -51,7 +53,7 @@ static void check_device_failure(pada_status status, const char *what)
 static void test_failure_stays(void **state)
 {
     const char *file = "/tmp/pada-emulated-failure.safetensors";
-    const pada_sgd sgd = {.lr = 0.1};
+    const pada_optim optim = {.lr = 0.1};
     pada_engine *e = make_engine();
     pada_results_view view;
     pada_step_stats stats;
@@ -67,7 +69,7 @@ static void test_failure_stays(void **state)
     for (int k = 0; k < 2; k++) {
         check_device_failure(pada_engine_results(e, &view),
                              "copy to the device: an illegal memory");
-        check_device_failure(pada_engine_step(e, &sgd, &stats), "copy to the device");
+        check_device_failure(pada_engine_step(e, &optim, &stats), "copy to the device");
         check_device_failure(pada_engine_finish(e), "copy to the device");
         check_device_failure(pada_engine_snapshot(e), "copy to the device");
         check_device_failure(pada_engine_forward(e, &path, &batch, PADA_EVAL),
@@ -96,7 +98,7 @@ static void test_failure_on_the_way_back(void **state)
  * says so when it is read, again and again. */
 static void test_gradient_not_finite(void **state)
 {
-    const pada_sgd sgd = {.lr = 0.1, .momentum = 0.9, .weight_decay = 1e-3, .clip = 5};
+    const pada_optim optim = {.lr = 0.1, .momentum = 0.9, .weight_decay = 1e-3, .clip = 5};
     pada_engine *e = make_engine();
     pada_step_stats stats;
     pada_log log;
@@ -117,7 +119,7 @@ static void test_gradient_not_finite(void **state)
         pada_engine_zero_grad(e);
         CHECK_OK(pada_engine_forward(e, &path, &batch, PADA_TRAIN));
         pada_engine_backward(e);
-        CHECK_OK(pada_engine_step(e, &sgd, &stats)); /* not known yet */
+        CHECK_OK(pada_engine_step(e, &optim, &stats)); /* not known yet */
         assert_true(isnan(stats.grad_norm));
     }
     for (int k = 0; k < 2; k++) {
@@ -134,7 +136,7 @@ static void test_update_per_step(void **state)
 {
     enum { STEPS = 6, BAD = 4, PER_STEP = 1 };
     const pada_importance_settings settings = {.path = {.update = PER_STEP, .tau_max = 1}};
-    const pada_epoch epoch = {.index = 2, .sgd = {.lr = 0.01, .clip = 5}};
+    const pada_epoch epoch = {.index = 2, .optim = {.lr = 0.01, .clip = 5}};
     const int32_t indices[N] = {0};
     const pada_draws draws = {.batch = batch, .indices = indices};
     pada_engine *e = make_engine();
@@ -152,7 +154,7 @@ static void test_update_per_step(void **state)
     CHECK_OK(pada_engine_log_begin(e, STEPS, STEPS, STEPS * N));
     for (int step = 0; step < BAD; step++) {
         before = im.path.sampler;
-        CHECK_OK(pada_strategy_single_path(e, &path, &draws, NULL, 1, &epoch.sgd));
+        CHECK_OK(pada_strategy_single_path(e, &path, &draws, NULL, 1, &epoch.optim));
         const int64_t count = pada_mem_count();
         CHECK_OK(pada_path_importance_after_step(&im.path, e, &epoch));
         assert_int_equal(pada_mem_count(), count);

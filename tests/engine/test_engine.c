@@ -55,8 +55,11 @@ static pada_engine *make_engine_of(const char *name, int channels, int batch_siz
     pada_engine *e;
 
     if (pada_backend_find(&backend, name) == PADA_EDEVICE) return NULL;
-    const pada_status st =
-        pada_engine_create(&e, &(pada_engine_desc){&space, backend, 2, batch_size, mode});
+    const pada_status st = pada_engine_create(&e, &(pada_engine_desc){.space = &space,
+                                                                      .backend = backend,
+                                                                      .n_threads = 2,
+                                                                      .batch_size = batch_size,
+                                                                      .mode = mode});
     if (st == PADA_EDEVICE) return NULL;
     CHECK_OK(st);
     CHECK_OK(pada_engine_init_weights(e, 1));
@@ -111,7 +114,11 @@ static pada_status create_and_init(verb *v)
     const pada_space_config config = {.channels = 4, .cells = 1, .image_size = SIZE};
     const pada_space space = nb201_space(&config);
 
-    PADA_TRY(pada_engine_create(&v->e, &(pada_engine_desc){&space, v->backend, 2, 2, PADA_TRAIN}));
+    PADA_TRY(pada_engine_create(&v->e, &(pada_engine_desc){.space = &space,
+                                                           .backend = v->backend,
+                                                           .n_threads = 2,
+                                                           .batch_size = 2,
+                                                           .mode = PADA_TRAIN}));
     return pada_engine_init_weights(v->e, 1);
 }
 
@@ -142,7 +149,7 @@ static pada_status keep_grad(verb *v)
 
 static pada_status swap_momentum(verb *v)
 {
-    return pada_engine_swap_momentum(v->e);
+    return pada_engine_swap_states(v->e);
 }
 
 /* Fails the first, second, .. allocation until the verb succeeds; a failure leaves nothing behind.
@@ -206,7 +213,7 @@ static void test_steps_do_not_allocate(void **state)
     static const char *const backends[] = {"cpu", "cpu-plain", "cuda"};
     /* Many tensors in one stage: pools and identities only. */
     static const int special[] = {13029, 13034, 4687, N_CELLS - 1, 0};
-    const pada_sgd sgd = {.lr = 0.01, .momentum = 0.9, .weight_decay = 5e-4, .clip = 5};
+    const pada_optim optim = {.lr = 0.01, .momentum = 0.9, .weight_decay = 5e-4, .clip = 5};
 
     (void)state;
     for (int b = 0; b < 3; b++) {
@@ -225,7 +232,7 @@ static void test_steps_do_not_allocate(void **state)
             pada_engine_zero_grad(e);
             add_gradients(e, &path, batch.n);
             CHECK_OK(pada_engine_results(e, &view));
-            CHECK_OK(pada_engine_step(e, &sgd, &stats));
+            CHECK_OK(pada_engine_step(e, &optim, &stats));
             CHECK_OK(pada_engine_forward(e, &path, &batch, PADA_EVAL));
             if (pada_mem_count() != before)
                 fail_msg("%s: step %d with path %d%d%d%d%d%d, %d images allocates", backends[b], i,
@@ -245,7 +252,7 @@ typedef struct model {
 } model;
 
 static void model_step(model *m, const pada_engine *e, const double *g, const pada_path *paths,
-                       int n_paths, const pada_sgd *sgd, pada_step_stats *stats)
+                       int n_paths, const pada_optim *optim, pada_step_stats *stats)
 {
     const pada_params *params = pada_engine_params(e);
     double squares = 0;
@@ -254,24 +261,24 @@ static void model_step(model *m, const pada_engine *e, const double *g, const pa
         squares += g[i] * g[i];
     stats->grad_norm = sqrt(squares);
     stats->clip_factor = 1;
-    if (sgd->clip > 0 && stats->grad_norm > sgd->clip) /* PyTorch's clip_grad_norm_ */
-        stats->clip_factor = sgd->clip / (stats->grad_norm + 1e-6);
+    if (optim->clip > 0 && stats->grad_norm > optim->clip) /* PyTorch's clip_grad_norm_ */
+        stats->clip_factor = optim->clip / (stats->grad_norm + 1e-6);
     for (int k = 0; k < pada_params_count(params); k++) {
         const pada_param *p = pada_params_get(params, k);
         bool used = false;
         for (int j = 0; j < n_paths; j++)
             used |= uses(e, p, &paths[j]);
         m->sampled[k] |= used;
-        if (sgd->mode == PADA_SGD_DENSE ? !m->sampled[k] : !used) continue;
+        if (optim->mode == PADA_OPTIM_DENSE ? !m->sampled[k] : !used) continue;
         for (int64_t i = p->offset; i < p->offset + p->count; i++) {
-            const double slope = stats->clip_factor * g[i] + sgd->weight_decay * m->w[i];
-            m->v[i] = sgd->momentum * m->v[i] + slope;
-            m->w[i] -= sgd->lr * (sgd->nesterov ? slope + sgd->momentum * m->v[i] : m->v[i]);
+            const double slope = stats->clip_factor * g[i] + optim->weight_decay * m->w[i];
+            m->v[i] = optim->momentum * m->v[i] + slope;
+            m->w[i] -= optim->lr * (optim->nesterov ? slope + optim->momentum * m->v[i] : m->v[i]);
         }
     }
 }
 
-static void run_sgd(const pada_sgd *sgd)
+static void run_sgd(const pada_optim *optim)
 {
     const pada_path paths[] = {path_of(3, 1, 4, 2, 0, 3), path_of(2, 2, 2, 2, 2, 2),
                                path_of(3, 3, 1, 1, 4, 2), path_of(1, 1, 1, 1, 1, 1),
@@ -286,8 +293,8 @@ static void run_sgd(const pada_sgd *sgd)
         pada_engine_zero_grad(e);
         add_gradients(e, &paths[i], MAX_BATCH);
         double *g = read_all(e, pada_engine_read_grad);
-        CHECK_OK(pada_engine_step(e, sgd, &have));
-        model_step(&m, e, g, &paths[i], 1, sgd, &want);
+        CHECK_OK(pada_engine_step(e, optim, &have));
+        model_step(&m, e, g, &paths[i], 1, optim, &want);
         CHECK_CLOSE(have.grad_norm, want.grad_norm, 1e-12);
         CHECK_CLOSE(have.clip_factor, want.clip_factor, 1e-12);
         double *w = read_all(e, pada_engine_read_weight);
@@ -302,7 +309,7 @@ static void run_sgd(const pada_sgd *sgd)
         const pada_param *p = pada_params_get(pada_engine_params(e), k);
         const bool moved =
             memcmp(w + p->offset, start + p->offset, (size_t)p->count * sizeof *w) != 0;
-        if (sgd->weight_decay > 0) assert_int_equal(moved, m.sampled[k]);
+        if (optim->weight_decay > 0) assert_int_equal(moved, m.sampled[k]);
         if (!m.sampled[k]) assert_false(moved);
     }
     free(w);
@@ -316,21 +323,23 @@ static void run_sgd(const pada_sgd *sgd)
 static void test_sgd_dense(void **state)
 {
     (void)state;
-    run_sgd(&(pada_sgd){.lr = 0.05, .momentum = 0.9, .weight_decay = 0.01, .mode = PADA_SGD_DENSE});
-    run_sgd(&(pada_sgd){
-        .lr = 0.05, .momentum = 0.9, .nesterov = true, .clip = 0.5, .mode = PADA_SGD_DENSE});
+    run_sgd(
+        &(pada_optim){.lr = 0.05, .momentum = 0.9, .weight_decay = 0.01, .mode = PADA_OPTIM_DENSE});
+    run_sgd(&(pada_optim){
+        .lr = 0.05, .momentum = 0.9, .nesterov = true, .clip = 0.5, .mode = PADA_OPTIM_DENSE});
 }
 
 static void test_sgd_skip(void **state)
 {
     (void)state;
-    run_sgd(&(pada_sgd){.lr = 0.05, .momentum = 0.9, .weight_decay = 0.01, .mode = PADA_SGD_SKIP});
-    run_sgd(&(pada_sgd){.lr = 0.05,
-                        .momentum = 0.5,
-                        .weight_decay = 0.1,
-                        .nesterov = true,
-                        .clip = 0.1,
-                        .mode = PADA_SGD_SKIP});
+    run_sgd(
+        &(pada_optim){.lr = 0.05, .momentum = 0.9, .weight_decay = 0.01, .mode = PADA_OPTIM_SKIP});
+    run_sgd(&(pada_optim){.lr = 0.05,
+                          .momentum = 0.5,
+                          .weight_decay = 0.1,
+                          .nesterov = true,
+                          .clip = 0.1,
+                          .mode = PADA_OPTIM_SKIP});
 }
 
 /* In dense mode an op that was sampled before goes on by momentum and decay alone; in skip mode it
@@ -341,8 +350,8 @@ static void test_sgd_modes_differ(void **state)
 
     (void)state;
     for (int mode = 0; mode < 2; mode++) {
-        const pada_sgd sgd = {
-            .lr = 0.1, .momentum = 0.9, .weight_decay = 0.05, .mode = (pada_sgd_mode)mode};
+        const pada_optim optim = {
+            .lr = 0.1, .momentum = 0.9, .weight_decay = 0.05, .mode = (pada_optim_mode)mode};
         pada_engine *e = make_engine("ref");
         pada_step_stats stats;
         const int id = pada_params_find(pada_engine_params(e), "cells.0.edges.1<-0.3.op.1.weight");
@@ -353,18 +362,18 @@ static void test_sgd_modes_differ(void **state)
             pada_engine_zero_grad(e);
             add_gradients(e, i == 0 ? &first : &second, 4);
             if (i == 0) pada_engine_read_grad(e, id, g);
-            CHECK_OK(pada_engine_step(e, &sgd, &stats));
+            CHECK_OK(pada_engine_step(e, &optim, &stats));
             pada_engine_read_weight(e, id, w[i + 1]);
         }
         for (int k = 0; k < 4 * 4 * 9; k++) {
             double v = g[k] + 0.05 * w[0][k], at = w[0][k] - 0.1 * v;
             CHECK_CLOSE(w[1][k], at, 1e-14);
             for (int i = 2; i < 4; i++) {
-                if (mode == PADA_SGD_DENSE) {
+                if (mode == PADA_OPTIM_DENSE) {
                     v = 0.9 * v + 0.05 * at;
                     at -= 0.1 * v;
                 }
-                CHECK_CLOSE(w[i][k], at, mode == PADA_SGD_DENSE ? 1e-14 : 0);
+                CHECK_CLOSE(w[i][k], at, mode == PADA_OPTIM_DENSE ? 1e-14 : 0);
             }
         }
         pada_engine_destroy(e);
@@ -379,11 +388,11 @@ static void test_clipping(void **state)
 
     (void)state;
     add_gradients(e, &path, 4);
-    CHECK_OK(pada_engine_step(e, &(pada_sgd){.lr = 0}, &free_step));
+    CHECK_OK(pada_engine_step(e, &(pada_optim){.lr = 0}, &free_step));
     assert_true(free_step.grad_norm > 0.1);
     CHECK_CLOSE(free_step.clip_factor, 1, 0);
     double *before = read_all(e, pada_engine_read_weight), *g = read_all(e, pada_engine_read_grad);
-    CHECK_OK(pada_engine_step(e, &(pada_sgd){.lr = 1, .clip = 0.05}, &clipped));
+    CHECK_OK(pada_engine_step(e, &(pada_optim){.lr = 1, .clip = 0.05}, &clipped));
     double *after = read_all(e, pada_engine_read_weight);
     CHECK_CLOSE(clipped.grad_norm, free_step.grad_norm, 0);
     CHECK_CLOSE(clipped.clip_factor, 0.05 / (free_step.grad_norm + 1e-6), 1e-15);
@@ -393,8 +402,8 @@ static void test_clipping(void **state)
         squares += (before[i] - after[i]) * (before[i] - after[i]);
     }
     CHECK_CLOSE(sqrt(squares), 0.05, 1e-6);
-    CHECK_OK(
-        pada_engine_step(e, &(pada_sgd){.lr = 0, .clip = 1e9}, &clipped)); /* far above the norm */
+    CHECK_OK(pada_engine_step(e, &(pada_optim){.lr = 0, .clip = 1e9},
+                              &clipped)); /* far above the norm */
     CHECK_CLOSE(clipped.clip_factor, 1, 0);
     free(before);
     free(after);
@@ -637,12 +646,12 @@ static void test_zero_logits(void **state)
 
 static void sgd_step(pada_engine *e, const pada_path *path)
 {
-    const pada_sgd sgd = {.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01};
+    const pada_optim optim = {.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01};
     pada_step_stats stats;
 
     pada_engine_zero_grad(e);
     add_gradients(e, path, 4);
-    CHECK_OK(pada_engine_step(e, &sgd, &stats));
+    CHECK_OK(pada_engine_step(e, &optim, &stats));
 }
 
 /* Steps from a snapshot are those of engines that had none: weights, momentum, and what has been sampled
@@ -687,7 +696,7 @@ static void test_snapshot(void **state)
 static void test_differences(void **state)
 {
     static const char *const backends[] = {"ref", "cpu", "cuda"};
-    const pada_sgd sgd = {.lr = 0.1};
+    const pada_optim optim = {.lr = 0.1};
     const pada_path paths[] = {path_of(3, 1, 4, 2, 0, 3), path_of(2, 3, 1, 0, 3, 2)};
 
     (void)state;
@@ -703,7 +712,7 @@ static void test_differences(void **state)
             double *g = read_all(e, pada_engine_read_grad);
             for (int64_t i = 0; i < total(e); i++)
                 want[i] += 0.1 * g[i] * (k == 0 ? 0.5 : 0.25);
-            CHECK_OK(pada_engine_inner_step(e, &sgd, &stats));
+            CHECK_OK(pada_engine_inner_step(e, &optim, &stats));
             CHECK_OK(pada_engine_add_difference(e, k == 0 ? 0.5 : 0.25));
             pada_engine_restore(e);
             free(g);
@@ -727,7 +736,7 @@ static void test_differences(void **state)
 static void test_momenta(void **state)
 {
     static const char *const backends[] = {"ref", "cpu", "cuda"};
-    const pada_sgd sgd = {.lr = 0.1, .momentum = 0.9};
+    const pada_optim optim = {.lr = 0.1, .momentum = 0.9};
     const pada_path path = path_of(3, 1, 4, 2, 0, 3);
 
     (void)state;
@@ -740,11 +749,11 @@ static void test_momenta(void **state)
         CHECK_OK(pada_engine_snapshot(e));
         /* Steps from the same weights: 0 and 1 have no momentum, 2 has that of 0; 3 has none. */
         for (int i = 0; i < 4; i++) {
-            if (i == 1 || i == 2) CHECK_OK(pada_engine_swap_momentum(e));
-            if (i == 3) pada_engine_zero_momentum(e);
+            if (i == 1 || i == 2) CHECK_OK(pada_engine_swap_states(e));
+            if (i == 3) pada_engine_reset_states(e);
             pada_engine_zero_grad(e);
             add_gradients(e, &path, 4);
-            CHECK_OK(pada_engine_step(e, &sgd, &stats));
+            CHECK_OK(pada_engine_step(e, &optim, &stats));
             hash[i] = pada_engine_weights_hash(e);
             pada_engine_restore_weights(e);
         }
@@ -752,10 +761,10 @@ static void test_momenta(void **state)
         assert_true(hash[0] != hash[2]);
         assert_true(pada_engine_memory_bytes(e) > memory);
         CHECK_OK(pada_engine_init_weights(e, 1)); /* gives the other one up */
-        CHECK_OK(pada_engine_swap_momentum(e));
+        CHECK_OK(pada_engine_swap_states(e));
         pada_engine_zero_grad(e);
         add_gradients(e, &path, 4);
-        CHECK_OK(pada_engine_step(e, &sgd, &stats));
+        CHECK_OK(pada_engine_step(e, &optim, &stats));
         assert_true(pada_engine_weights_hash(e) == hash[0]);
         pada_engine_destroy(e);
     }
@@ -877,7 +886,7 @@ static void test_nan_does_not_outlive_restore(void **state)
 
 static void test_save_and_load(void **state)
 {
-    const pada_sgd sgd = {.lr = 0.1, .momentum = 0.9};
+    const pada_optim optim = {.lr = 0.1, .momentum = 0.9};
     const pada_path path = path_of(3, 1, 4, 2, 0, 3);
     char file[64] = "/tmp/pada-engine-XXXXXX";
     const int fd = mkstemp(file);
@@ -903,7 +912,7 @@ static void test_save_and_load(void **state)
         CHECK_OK(pada_engine_load_weights(e, file));
         pada_engine_zero_grad(e);
         add_gradients(e, &path, 4);
-        CHECK_OK(pada_engine_step(e, &sgd, &stats));
+        CHECK_OK(pada_engine_step(e, &optim, &stats));
         hash[i] = pada_engine_weights_hash(e);
     }
     assert_int_equal(hash[0], hash[1]);
@@ -978,7 +987,8 @@ static void test_refusals(void **state)
     const pada_space space = nb201_space(NULL);
     CHECK_OK(pada_backend_find(&backend, "ref"));
     assert_int_equal(
-        pada_engine_create(&none, &(pada_engine_desc){&space, backend, 1, -2, PADA_TRAIN}),
+        pada_engine_create(
+            &none, &(pada_engine_desc){.space = &space, .backend = backend, .batch_size = -2}),
         PADA_EINVAL);
     assert_null(none);
     assert_string_equal(pada_message(), "batch size -2 is not positive");
@@ -993,7 +1003,7 @@ static void test_nan_is_an_error(void **state)
                                          "cells.0.edges.1<-0.3.op.1.weight",
                                          "cells.1.conv_b.op.1.weight"};
     const pada_path path = path_of(3, 1, 4, 2, 0, 3);
-    const pada_sgd sgd = {.lr = 0.1, .momentum = 0.9, .clip = 5};
+    const pada_optim optim = {.lr = 0.1, .momentum = 0.9, .clip = 5};
     int wrong = 0;
 
     (void)state;
@@ -1016,7 +1026,7 @@ static void test_nan_is_an_error(void **state)
                 wrong++;
             }
             const uint64_t before = pada_engine_weights_hash(e);
-            if (pada_engine_step(e, &sgd, &stats) != PADA_ENUMERIC ||
+            if (pada_engine_step(e, &optim, &stats) != PADA_ENUMERIC ||
                 !strstr(pada_message(), "gradient norm is ")) {
                 print_error("%s, NaN in %s: gradient norm %g\n", backends[b], params[k],
                             stats.grad_norm);

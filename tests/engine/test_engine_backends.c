@@ -198,7 +198,7 @@ static void check_threads(const fixture *f, const pada_backend *backend)
 {
     static const int choices[6] = {3, 1, 4, 2, 3, 3};
     const pada_path path = make_path(choices);
-    const pada_sgd sgd = {.lr = 0.05, .momentum = 0.9, .weight_decay = 2.5e-4, .clip = 5};
+    const pada_optim optim = {.lr = 0.05, .momentum = 0.9, .weight_decay = 2.5e-4, .clip = 5};
     uint64_t hash[3];
 
     for (int t = 0; t < 3; t++) {
@@ -207,7 +207,7 @@ static void check_threads(const fixture *f, const pada_backend *backend)
         if (!e) return;
         for (int step = 0; step < 2; step++) {
             run(e, f, &path);
-            CHECK_OK(pada_engine_step(e, &sgd, &stats));
+            CHECK_OK(pada_engine_step(e, &optim, &stats));
         }
         hash[t] = pada_engine_weights_hash(e);
         pada_engine_destroy(e);

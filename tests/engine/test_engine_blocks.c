@@ -200,7 +200,7 @@ static void evaluation_takes_the_highest_logit(void **state)
     run(e, &path);
     pada_engine_write_gate_grad(e, grads);
     pada_block_gate_destroy(grads);
-    CHECK_OK(pada_engine_step(e, &(pada_sgd){.lr = -1}, &(pada_step_stats){0}));
+    CHECK_OK(pada_engine_step(e, &(pada_optim){.lr = -1}, &(pada_step_stats){0}));
     pada_engine_read_weight(e, gate + PADA_GATE_OUT_BIAS, biases);
     assert_true(biases[2] > 9e5);
     const pada_path moved = route(e, &path);

@@ -45,11 +45,10 @@ static pada_engine *counted_engine(void)
     ops.build = count_build;
     backend = *real_backend;
     backend.prepare = count_prepare;
-    CHECK_OK(pada_space_init(&space, &ops,
-                             &(pada_space_config){.channels = 4,
-                                                  .cells = 1,
-                                                  .classes = TINY_CLASSES,
-                                                  .image_size = TINY_SIDE}));
+    CHECK_OK(pada_space_init(
+        &space, &ops,
+        &(pada_space_config){
+            .channels = 4, .cells = 1, .classes = TINY_CLASSES, .image_size = TINY_SIDE}));
     CHECK_OK(pada_engine_create(&e, &(pada_engine_desc){.space = &space,
                                                         .backend = &backend,
                                                         .n_threads = 1,
@@ -71,8 +70,8 @@ static void make_images(void)
 
     tiny_data_init(&data);
     for (int i = 0; i < N_BATCHES * FULL; i++)
-        pada_dataset_fill(&data.base, PADA_SPLIT_TRAIN, i, 1, images + i * 3 * TINY_SIDE * TINY_SIDE,
-                          labels + i);
+        pada_dataset_fill(&data.base, PADA_SPLIT_TRAIN, i, 1,
+                          images + i * 3 * TINY_SIDE * TINY_SIDE, labels + i);
 }
 
 /* The last one is smaller. */

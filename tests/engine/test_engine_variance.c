@@ -21,7 +21,7 @@ static const pada_path paths[STEPS] = {{{3, 2, 1, 4, 3, 1}},
 static void run_step(pada_engine *e, const pada_path *path, int number, double *grads)
 {
     const pada_params *params = pada_engine_params(e);
-    const pada_sgd sgd = {.lr = 0.1, .momentum = 0.9, .clip = 0.01}; /* far below the norms */
+    const pada_optim optim = {.lr = 0.1, .momentum = 0.9, .clip = 0.01}; /* far below the norms */
     pada_step_stats stats;
     float images[BATCH * PIXELS];
     int32_t labels[BATCH];
@@ -38,7 +38,7 @@ static void run_step(pada_engine *e, const pada_path *path, int number, double *
     pada_engine_backward(e);
     for (int i = 0; i < pada_params_count(params); i++)
         pada_engine_read_grad(e, i, grads + pada_params_get(params, i)->offset);
-    CHECK_OK(pada_engine_step(e, &sgd, &stats));
+    CHECK_OK(pada_engine_step(e, &optim, &stats));
 }
 
 /* Both passes over the kept gradients: means, then squares. */

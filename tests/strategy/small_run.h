@@ -18,8 +18,8 @@ typedef struct small_run {
     pada_strategy_env env;
     const pada_strategy_ops *ops;
     void *self;
-    pada_sgd sgd; /* of the next steps */
-    int epoch;    /* theirs, too */
+    pada_optim optim; /* of the next steps */
+    int epoch;        /* theirs, too */
     pada_draws draws;
     float images[SMALL_BATCH * 3 * SMALL_SIDE * SMALL_SIDE];
     int32_t labels[SMALL_BATCH];
@@ -52,7 +52,7 @@ static inline void small_run_open_on(small_run *r, const char *backend_name, con
     const pada_backend *backend;
     double pixels[SMALL_BATCH * 3 * SMALL_SIDE * SMALL_SIDE];
 
-    *r = (small_run){.sgd = {.lr = 1}};
+    *r = (small_run){.optim = {.lr = 1}};
     CHECK_OK(pada_space_find(&space, "nb201"));
     CHECK_OK(pada_space_init(
         &r->space, space,
@@ -100,7 +100,7 @@ static inline void small_run_close(small_run *r)
 static inline const pada_path *small_run_step(small_run *r, int64_t first, int64_t number,
                                               int *n_passes)
 {
-    const pada_epoch epoch = {.index = r->epoch, .first_step = first, .sgd = r->sgd};
+    const pada_epoch epoch = {.index = r->epoch, .first_step = first, .optim = r->optim};
     pada_log log;
 
     pada_engine_log_read(r->engine, &log);

@@ -78,7 +78,8 @@ static pada_path random_path(const anchor_run *r, int number)
 /* Step `number`, three of which are an epoch. */
 static void step(anchor_run *r, const pada_path *path, int number, double lr)
 {
-    const pada_epoch epoch = {.index = number / 3, .first_step = number / 3 * 3, .sgd = {.lr = lr}};
+    const pada_epoch epoch = {
+        .index = number / 3, .first_step = number / 3 * 3, .optim = {.lr = lr}};
 
     CHECK_OK(pada_anchor_step(&r->anchor, r->engine, path, &r->draws, &epoch, number));
 }

@@ -89,7 +89,7 @@ static void close_method(close_test *r)
 static pada_path step(close_test *r, int number, double lr)
 {
     const pada_epoch epoch = {
-        .index = number / 2, .first_step = number / 2 * 2, .sgd = {.lr = lr, .momentum = 0.5}};
+        .index = number / 2, .first_step = number / 2 * 2, .optim = {.lr = lr, .momentum = 0.5}};
     pada_log log;
 
     CHECK_OK(r->ops->step(r->self, r->engine, &r->draws, &epoch, number));
@@ -382,7 +382,7 @@ static void a_step_waits_twice(void **state)
     (void)state;
     CHECK_OK(open_method(&r, BLOCKS, ""));
     for (int i = 0; i < 2 * EPOCHS; i++) {
-        const pada_epoch epoch = {.index = i / 2, .first_step = i / 2 * 2, .sgd = {.lr = 0.01}};
+        const pada_epoch epoch = {.index = i / 2, .first_step = i / 2 * 2, .optim = {.lr = 0.01}};
         n_reads = 0;
         CHECK_OK(r.ops->step(r.self, r.engine, &r.draws, &epoch, i));
         if (i % 2) assert_int_equal(n_reads, epoch.index < 2 ? 0 : 2);

@@ -194,9 +194,9 @@ static void check_step(const char *flags, double current_weight, double archived
 
     small_run_open(&r, "nsas", flags);
     const int64_t count = pada_params_elements(r.env.params);
-    r.sgd.lr = 0; /* the weights stay, the archive grows */
+    r.optim.lr = 0; /* the weights stay, the archive grows */
     small_run_step(&r, 0, 0, &n);
-    r.sgd.lr = 1;
+    r.optim.lr = 1;
     double *before = small_run_weights(&r), *want = calloc((size_t)count, sizeof *want);
     memcpy(paths, small_run_step(&r, 0, 1, &n), sizeof paths);
     double *moved = small_run_weights(&r);

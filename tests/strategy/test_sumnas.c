@@ -45,7 +45,7 @@ static void one_inner_step_is_the_mean_gradient(void **state)
 /* Two inner steps with momentum, path by path on an engine of its own. */
 static void inner_steps_start_from_the_same_weights(void **state)
 {
-    const pada_sgd inner = {.lr = 0.05, .momentum = 0.9, .clip = 5};
+    const pada_optim inner = {.lr = 0.05, .momentum = 0.9, .clip = 5};
     pada_path paths[16];
     small_run r, other;
     int n;
@@ -90,7 +90,7 @@ static void restoring_is_exact(void **state)
         int n;
         small_run_open(&r, "sumnas", flags[f]);
         const uint64_t before = pada_engine_weights_hash(r.engine);
-        r.sgd.lr = 0;
+        r.optim.lr = 0;
         for (int i = 0; i < 3; i++)
             small_run_step(&r, 0, i, &n);
         assert_true(pada_engine_weights_hash(r.engine) == before);
@@ -142,7 +142,7 @@ static void outer_momentum_is_its_own(void **state)
             small_run r;
             int n;
             small_run_open(&r, "sumnas", flags[f]);
-            r.sgd.momentum = with ? 0.9 : 0;
+            r.optim.momentum = with ? 0.9 : 0;
             first[with] = movement(&r, 0, paths, &n);
             second[with] = movement(&r, 1, paths, &n);
             count = pada_params_elements(r.env.params);
@@ -188,7 +188,7 @@ static void inner_rates_can_be_annealed(void **state)
     for (int f = 0; f < 2; f++) {
         small_run r;
         small_run_open(&r, "sumnas", flags[f]);
-        const pada_epoch epoch = {.index = 5, .sgd = {.lr = 1}}; /* of 10 */
+        const pada_epoch epoch = {.index = 5, .optim = {.lr = 1}}; /* of 10 */
         double *before = small_run_weights(&r);
         CHECK_OK(r.ops->step(r.self, r.engine, &r.draws, &epoch, 0));
         moved[f] = small_run_weights(&r);

@@ -360,7 +360,7 @@ static pada_status cpu_plain_open(pada_device **out, int n_threads)
         .unpack = cpu_unpack, .pack = cpu_pack, .prepare = cpu_prepare, .run = pada_cpu_run,               \
         .peak_macs = cpu_peak_macs, \
         .fill_zero = pada_cpu_fill_zero, .sum_squares = pada_cpu_sum_squares, .dot = pada_cpu_dot, \
-        .sgd = pada_cpu_sgd, .copy = pada_cpu_copy, .axpy = pada_cpu_axpy,     \
+        .update = pada_cpu_update, .copy = pada_cpu_copy, .axpy = pada_cpu_axpy,     \
         .welford = pada_cpu_welford}
 /* clang-format on */
 

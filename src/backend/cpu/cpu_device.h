@@ -105,8 +105,8 @@ void pada_cpu_sum_squares(pada_device *d, const void *x, const pada_range *range
                           double *sums);
 void pada_cpu_dot(pada_device *d, const void *x, const void *y, const pada_range *ranges, int n,
                   double *sums);
-void pada_cpu_sgd(pada_device *d, void *w, const void *g, void *v, const pada_range *ranges, int n,
-                  const pada_sgd_step *step);
+void pada_cpu_update(pada_device *d, const pada_update_buffers *buffers,
+                     const pada_update_ranges *ranges, const pada_update *update);
 void pada_cpu_copy(pada_device *d, void *to, const void *from, const pada_range *ranges, int n);
 void pada_cpu_axpy(pada_device *d, void *y, double a, const void *x, const pada_range *ranges,
                    int n);

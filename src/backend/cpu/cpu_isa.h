@@ -25,8 +25,8 @@ double PADA_ISA(pada_cpu_dot)(const float *x, const float *y, int64_t n);
 double PADA_ISA(pada_cpu_distance)(const float *x, const float *y, pada_shape shape);
 void PADA_ISA(pada_cpu_scaled_difference)(const float *x, const float *y, int64_t n, float factor,
                                           bool accumulate, float *to);
-void PADA_ISA(pada_cpu_sgd)(float *w, const float *g, float *v, int64_t n,
-                            const pada_sgd_step *step);
+void PADA_ISA(pada_cpu_update)(float *w, const float *g, float *s0, float *s1, int64_t n, int64_t t,
+                               const pada_update *update);
 int64_t PADA_ISA(pada_cpu_spin)(int64_t rounds);
 
 #endif

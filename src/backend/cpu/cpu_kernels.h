@@ -96,7 +96,9 @@ typedef struct cpu_kernels {
     /* to = factor (x - y), or to += that */
     void (*scaled_difference)(const float *x, const float *y, int64_t n, float factor,
                               bool accumulate, float *to);
-    void (*sgd)(float *w, const float *g, float *v, int64_t n, const pada_sgd_step *step);
+    /* the t-th update of a range of n weights */
+    void (*update)(float *w, const float *g, float *s0, float *s1, int64_t n, int64_t t,
+                   const pada_update *update);
     /* Multiply-adds in registers, `rounds` times as many as keep all units busy; returns how many
      * that were. */
     int64_t (*spin)(int64_t rounds);

@@ -14,7 +14,6 @@ typedef struct vectors {
     double *sums;
     double factor;
     const int64_t *counts;
-    const pada_sgd_step *step;
 } vectors;
 
 static size_t range_bytes(const vectors *v, int k)
@@ -57,21 +56,36 @@ void pada_cpu_sum_squares(pada_device *d, const void *x, const pada_range *range
     pada_cpu_dot(d, x, x, ranges, n, sums);
 }
 
-static void sgd(void *context, int k, int thread)
-{
-    const vectors *v = context;
-    const int64_t at = v->ranges[k].first;
+typedef struct update_loop {
+    const pada_device *d;
+    const pada_update_buffers *buffers;
+    const pada_update_ranges *ranges;
+    const pada_update *update;
+} update_loop;
 
-    (void)thread;
-    v->d->k->sgd(v->x + at, v->from + at, v->y + at, v->ranges[k].count, v->step);
+static float *state_at(const update_loop *l, int state, int64_t at)
+{
+    float *buffer = l->buffers->states[state];
+
+    return buffer ? buffer + at : NULL;
 }
 
-void pada_cpu_sgd(pada_device *d, void *w, const void *g, void *velocity, const pada_range *ranges,
-                  int n, const pada_sgd_step *step)
+static void update(void *context, int k, int thread)
 {
-    pada_pool_run(
-        d->pool, n, sgd,
-        &(vectors){.d = d, .ranges = ranges, .x = w, .y = velocity, .from = g, .step = step});
+    const update_loop *l = context;
+    const pada_range range = l->ranges->at[k];
+
+    (void)thread;
+    l->d->k->update((float *)l->buffers->weights + range.first,
+                    (const float *)l->buffers->grads + range.first, state_at(l, 0, range.first),
+                    state_at(l, 1, range.first), range.count,
+                    l->ranges->counts ? l->ranges->counts[k] : 0, l->update);
+}
+
+void pada_cpu_update(pada_device *d, const pada_update_buffers *buffers,
+                     const pada_update_ranges *ranges, const pada_update *by)
+{
+    pada_pool_run(d->pool, ranges->n, update, &(update_loop){d, buffers, ranges, by});
 }
 
 static void copy(void *context, int k, int thread)

@@ -24,6 +24,6 @@ const cpu_kernels PADA_ISA(pada_cpu_kernels) = {
     .dot = PADA_ISA(pada_cpu_dot),
     .distance = PADA_ISA(pada_cpu_distance),
     .scaled_difference = PADA_ISA(pada_cpu_scaled_difference),
-    .sgd = PADA_ISA(pada_cpu_sgd),
+    .update = PADA_ISA(pada_cpu_update),
     .spin = PADA_ISA(pada_cpu_spin),
 };

@@ -1,4 +1,5 @@
 /* cpu_vector.c - layout conversion, and operations on vectors of any meaning. */
+#include <math.h>
 #include <string.h>
 
 #include "backend/cpu/cpu_isa.h"
@@ -70,18 +71,59 @@ void PADA_ISA(pada_cpu_scaled_difference)(const float *x, const float *y, int64_
             to[i] += factor * (x[i] - y[i]);
 }
 
-void PADA_ISA(pada_cpu_sgd)(float *restrict w, const float *restrict g, float *restrict v,
-                            int64_t n, const pada_sgd_step *step)
+static void sgd(float *restrict w, const float *restrict g, float *restrict v, int64_t n,
+                const pada_update *u)
 {
-    const float lr = (float)step->lr, momentum = (float)step->momentum,
-                decay = (float)step->weight_decay;
-    const float scale = (float)step->grad_scale, look_ahead = step->nesterov ? momentum : 0.0f;
-    const float direct = step->nesterov ? 1.0f : 0.0f, along = step->nesterov ? look_ahead : 1.0f;
+    const float lr = (float)u->lr, momentum = (float)u->momentum, decay = (float)u->weight_decay;
+    const float scale = (float)u->grad_scale, look_ahead = u->nesterov ? momentum : 0.0f;
+    const float direct = u->nesterov ? 1.0f : 0.0f, along = u->nesterov ? look_ahead : 1.0f;
 
     for (int64_t i = 0; i < n; i++) {
         const float slope = scale * g[i] + decay * w[i];
         v[i] = momentum * v[i] + slope;
         w[i] -= lr * (direct * slope + along * v[i]);
+    }
+}
+
+static void rmsprop(float *restrict w, const float *restrict g, float *restrict square,
+                    float *restrict v, int64_t n, const pada_update *u)
+{
+    const float lr = (float)u->lr, momentum = (float)u->momentum, decay = (float)u->weight_decay;
+    const float scale = (float)u->grad_scale, fresh = (float)(1 - u->decay);
+    const float epsilon = (float)u->epsilon;
+
+    for (int64_t i = 0; i < n; i++) {
+        const float slope = scale * g[i] + decay * w[i];
+        square[i] += fresh * (slope * slope - square[i]);
+        v[i] = momentum * v[i] + lr * slope / sqrtf(square[i] + epsilon);
+        w[i] -= v[i];
+    }
+}
+
+static void adam(float *restrict w, const float *restrict g, float *restrict mean,
+                 float *restrict square, int64_t n, int64_t t, const pada_update *u)
+{
+    const float beta1 = (float)u->momentum, beta2 = (float)u->decay, epsilon = (float)u->epsilon;
+    const float fresh1 = (float)(1 - u->momentum), fresh2 = (float)(1 - u->decay);
+    const float scale = (float)u->grad_scale, decay = (float)u->weight_decay;
+    const float lr = (float)(u->lr / pada_bias_correction(u->momentum, t));
+    const float root = (float)(1 / sqrt(pada_bias_correction(u->decay, t)));
+
+    for (int64_t i = 0; i < n; i++) {
+        const float slope = scale * g[i] + decay * w[i];
+        mean[i] = beta1 * mean[i] + fresh1 * slope;
+        square[i] = beta2 * square[i] + fresh2 * (slope * slope);
+        w[i] -= lr * mean[i] / (root * sqrtf(square[i]) + epsilon);
+    }
+}
+
+void PADA_ISA(pada_cpu_update)(float *w, const float *g, float *s0, float *s1, int64_t n, int64_t t,
+                               const pada_update *update)
+{
+    switch (update->rule) {
+    case PADA_RULE_SGD: sgd(w, g, s0, n, update); break;
+    case PADA_RULE_RMSPROP: rmsprop(w, g, s0, s1, n, update); break;
+    case PADA_RULE_ADAM: adam(w, g, s0, s1, n, t, update); break;
     }
 }
 

@@ -293,28 +293,75 @@ static void cuda_sum_squares(pada_device *d, const void *x, const pada_range *ra
     cuda_dot(d, x, x, ranges, n, sums);
 }
 
-static void cuda_sgd(pada_device *d, void *w, const void *g, void *v, const pada_range *ranges,
-                     int n, const pada_sgd_step *step)
+static cuda_update_job update_job(const pada_update_buffers *buffers, const pada_update *by)
 {
-    cuda_ranges some;
-
-    for (int first = 0; next_ranges(&some, ranges, n, &first);)
-        cuda_note(&d->failure, pada_cuda_sgd(d->stream, w, g, v, &some, step), "sgd");
+    return (cuda_update_job){.rule = by->rule,
+                             .w = buffers->weights,
+                             .g = buffers->grads,
+                             .s0 = buffers->states[0],
+                             .s1 = buffers->states[1],
+                             .by = {.lr = (float)by->lr,
+                                    .momentum = (float)by->momentum,
+                                    .weight_decay = (float)by->weight_decay,
+                                    .grad_scale = (float)by->grad_scale,
+                                    .decay = (float)by->decay,
+                                    .fresh_mean = (float)(1 - by->momentum),
+                                    .fresh = (float)(1 - by->decay),
+                                    .epsilon = (float)by->epsilon,
+                                    .nesterov = by->nesterov}};
 }
 
-static void cuda_clip_sgd(pada_device *d, void *w, const void *g, void *v,
-                          const pada_clip_step *step, void *record)
+/* What ADAM wants to know about each range. */
+static void find_rates(const pada_update *by, const int64_t *counts, int n, cuda_shares *rates,
+                       cuda_shares *roots)
 {
-    cuda_clip_job job = {w, g, v, d->sums, step->n_active, step->clip, record};
+    for (int k = 0; k < n; k++) {
+        rates->at[k] = (float)(by->lr / pada_bias_correction(by->momentum, counts[k]));
+        roots->at[k] = (float)(1 / sqrt(pada_bias_correction(by->decay, counts[k])));
+    }
+}
+
+/* clip NULL: none. */
+static void move(pada_device *d, const pada_update_buffers *buffers,
+                 const pada_update_ranges *moved, const pada_update *by, cuda_clip *clip)
+{
+    cuda_update_job job = update_job(buffers, by);
+    cuda_shares rates, roots;
+    cuda_ranges some;
+
+    job.rates = &rates;
+    job.roots = &roots;
+    for (int first = 0, start = 0; next_ranges(&some, moved->at, moved->n, &first); start = first) {
+        if (moved->counts) find_rates(by, moved->counts + start, some.n, &rates, &roots);
+        if (clip) {
+            cuda_note(&d->failure, pada_cuda_clip_update(d->stream, &job, clip, &some),
+                      "clip_update");
+            clip->record = NULL; /* the first launch has written it */
+        } else {
+            cuda_note(&d->failure, pada_cuda_update(d->stream, &job, &some), "update");
+        }
+    }
+}
+
+static void cuda_update(pada_device *d, const pada_update_buffers *buffers,
+                        const pada_update_ranges *ranges, const pada_update *update)
+{
+    move(d, buffers, ranges, update, NULL);
+}
+
+static void cuda_clip_update(pada_device *d, const pada_update_buffers *buffers,
+                             const pada_clip_step *step, void *record)
+{
+    cuda_clip clip = {d->sums, step->n_active, step->clip, record};
     cuda_ranges some;
 
     PADA_ASSERT(step->n_active <= CUDA_MAX_SUMS);
     for (int first = 0, start = 0; next_ranges(&some, step->active, step->n_active, &first);
          start = first)
-        cuda_note(&d->failure, pada_cuda_sum_squares(d->stream, g, &some, d->sums + start),
+        cuda_note(&d->failure,
+                  pada_cuda_sum_squares(d->stream, buffers->grads, &some, d->sums + start),
                   "sum_squares");
-    for (int first = 0; next_ranges(&some, step->moved, step->n_moved, &first); job.record = NULL)
-        cuda_note(&d->failure, pada_cuda_clip_sgd(d->stream, &job, &some, &step->step), "clip_sgd");
+    move(d, buffers, &step->moved, &step->update, &clip);
 }
 
 static void cuda_copy(pada_device *d, void *to, const void *from, const pada_range *ranges, int n)
@@ -348,15 +395,15 @@ static void cuda_welford(pada_device *d, void *mean, void *spread, const void *x
     }
 }
 
-#define CUDA_BACKEND                                                                              \
-    .dtype = PADA_F32, .gather = true, .in_flight = 3, .close = cuda_close,                       \
-    .describe = cuda_describe, .finish = cuda_finish, .alloc = cuda_alloc,                        \
-    .release = cuda_release, .write = pada_cuda_write, .read = pada_cuda_read,                    \
-    .read_i32 = pada_cuda_read_i32, .image_bytes = image_bytes, .channel_bytes = channel_bytes,   \
-    .unpack = pada_cuda_unpack, .pack = pada_cuda_pack, .hold = cuda_hold,                        \
-    .prepare = cuda_prepare, .run = pada_cuda_run, .fill_zero = cuda_fill_zero,                   \
-    .sum_squares = cuda_sum_squares, .dot = cuda_dot, .sgd = cuda_sgd, .clip_sgd = cuda_clip_sgd, \
-    .copy = cuda_copy, .axpy = cuda_axpy, .welford = cuda_welford
+#define CUDA_BACKEND                                                                            \
+    .dtype = PADA_F32, .gather = true, .in_flight = 3, .close = cuda_close,                     \
+    .describe = cuda_describe, .finish = cuda_finish, .alloc = cuda_alloc,                      \
+    .release = cuda_release, .write = pada_cuda_write, .read = pada_cuda_read,                  \
+    .read_i32 = pada_cuda_read_i32, .image_bytes = image_bytes, .channel_bytes = channel_bytes, \
+    .unpack = pada_cuda_unpack, .pack = pada_cuda_pack, .hold = cuda_hold,                      \
+    .prepare = cuda_prepare, .run = pada_cuda_run, .fill_zero = cuda_fill_zero,                 \
+    .sum_squares = cuda_sum_squares, .dot = cuda_dot, .update = cuda_update,                    \
+    .clip_update = cuda_clip_update, .copy = cuda_copy, .axpy = cuda_axpy, .welford = cuda_welford
 
 extern const pada_backend pada_backend_cuda, pada_backend_cuda_fp32;
 const pada_backend pada_backend_cuda = {

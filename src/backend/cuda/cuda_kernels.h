@@ -428,28 +428,43 @@ cudaError_t pada_cuda_sum_squares(cudaStream_t stream, const float *x, const cud
                                   double *sums);
 cudaError_t pada_cuda_dot(cudaStream_t stream, const float *x, const float *y,
                           const cuda_ranges *ranges, double *sums);
-cudaError_t pada_cuda_sgd(cudaStream_t stream, float *w, const float *g, float *v,
-                          const cuda_ranges *ranges, const pada_sgd_step *step);
-/* What the steps of clip_sgd share; sums holds n_sums squared norms. */
-typedef struct cuda_clip_job {
+/* One number per range. */
+typedef struct cuda_shares {
+    float at[CUDA_MAX_RANGES];
+} cuda_shares;
+/* The factors of an update, in the type they are used in. */
+typedef struct cuda_factors {
+    float lr, momentum, weight_decay, grad_scale;
+    float decay, fresh_mean, fresh, epsilon; /* fresh: 1 - momentum, 1 - decay */
+    bool nesterov;
+} cuda_factors;
+typedef struct cuda_update_job {
+    pada_rule rule;
     float *w;
     const float *g;
-    float *v;
+    float *s0, *s1;
+    cuda_factors by;
+    /* ADAM: of each range, instead of by.lr, and 1 / sqrt(1 - decay^t); else not read */
+    const cuda_shares *rates, *roots;
+} cuda_update_job;
+cudaError_t pada_cuda_update(cudaStream_t stream, const cuda_update_job *job,
+                             const cuda_ranges *ranges);
+/* What decides about the gradients of a step, and where it is written; sums holds n_sums squared
+ * norms. */
+typedef struct cuda_clip {
     const double *sums;
     int n_sums;
     double clip;
     float *record; /* NULL: not written by this launch */
-} cuda_clip_job;
-cudaError_t pada_cuda_clip_sgd(cudaStream_t stream, const cuda_clip_job *job,
-                               const cuda_ranges *ranges, const pada_sgd_step *step);
+} cuda_clip;
+/* The update with the factor of `clip` for grad_scale. */
+cudaError_t pada_cuda_clip_update(cudaStream_t stream, const cuda_update_job *job,
+                                  const cuda_clip *clip, const cuda_ranges *ranges);
 cudaError_t pada_cuda_copy(cudaStream_t stream, float *to, const float *from,
                            const cuda_ranges *ranges);
 cudaError_t pada_cuda_axpy(cudaStream_t stream, float *y, float a, const float *x,
                            const cuda_ranges *ranges);
-/* One number per range: 1 / how many samples there are. */
-typedef struct cuda_shares {
-    float at[CUDA_MAX_RANGES];
-} cuda_shares;
+/* shares: 1 / how many samples there are */
 cudaError_t pada_cuda_welford(cudaStream_t stream, float *mean, float *spread, const float *x,
                               const cuda_ranges *ranges, const cuda_shares *shares);
 /* Whether this build has code for the current device. */

@@ -72,35 +72,6 @@ cudaError_t pada_cuda_sum_squares(cudaStream_t stream, const float *x, const cud
     return pada_cuda_dot(stream, x, x, ranges, sums);
 }
 
-/* The factors of a step, in the type they are used in. */
-typedef struct sgd_factors {
-    float lr, momentum, weight_decay, grad_scale;
-    bool nesterov;
-} sgd_factors;
-
-__global__ static void sgd_kernel(float *w, const float *g, float *v,
-                                  const __grid_constant__ cuda_ranges ranges, sgd_factors f)
-{
-    cuda_begin();
-    FOR_RANGE(i, ranges)
-    {
-        const float slope = f.grad_scale * g[i] + f.weight_decay * w[i];
-        const float velocity = f.momentum * v[i] + slope;
-        v[i] = velocity;
-        w[i] -= f.lr * (f.nesterov ? slope + f.momentum * velocity : velocity);
-    }
-}
-
-cudaError_t pada_cuda_sgd(cudaStream_t stream, float *w, const float *g, float *v,
-                          const cuda_ranges *ranges, const pada_sgd_step *step)
-{
-    const sgd_factors f = {(float)step->lr, (float)step->momentum, (float)step->weight_decay,
-                           (float)step->grad_scale, step->nesterov};
-
-    cuda_launch(sgd_kernel, grid_of(ranges), CUDA_BLOCK, 0, stream, w, g, v, *ranges, f);
-    return cudaPeekAtLastError();
-}
-
 /* The sum of n numbers, in an order that depends on n alone; for all threads of a block of CUDA_BLOCK. */
 static __device__ double total(const double *x, int n)
 {
@@ -118,42 +89,114 @@ static __device__ double total(const double *x, int n)
     return sums[0];
 }
 
-/* Every block works out the norm for itself. */
-__global__ static void clip_sgd_kernel(cuda_clip_job j, const __grid_constant__ cuda_ranges ranges,
-                                       sgd_factors f)
+/* The factor of the gradients that clipping says, and the record of it; false: they are not finite. Every
+ * block works it out for itself. */
+static __device__ bool find_scale(const cuda_clip &c, float *scale)
 {
-    cuda_begin();
-    const double norm = sqrt(total(j.sums, j.n_sums));
-    const bool finite = norm < INFINITY;                     /* and not NaN */
-    double factor = j.clip > 0 ? j.clip / (norm + 1e-6) : 1; /* as PyTorch's clip_grad_norm_ */
+    if (!c.sums) return true;
+    const double norm = sqrt(total(c.sums, c.n_sums));
+    double factor = c.clip > 0 ? c.clip / (norm + 1e-6) : 1; /* as PyTorch's clip_grad_norm_ */
 
     if (factor > 1) factor = 1;
-    if (j.record && blockIdx.x == 0 && blockIdx.y == 0) {
-        for (int k = (int)threadIdx.x; k < j.n_sums; k += CUDA_BLOCK)
-            j.record[2 + k] = (float)sqrt(j.sums[k]);
+    if (c.record && blockIdx.x == 0 && blockIdx.y == 0) {
+        for (int k = (int)threadIdx.x; k < c.n_sums; k += CUDA_BLOCK)
+            c.record[2 + k] = (float)sqrt(c.sums[k]);
         if (threadIdx.x == 0) {
-            j.record[0] = (float)norm;
-            j.record[1] = (float)factor;
+            c.record[0] = (float)norm;
+            c.record[1] = (float)factor;
         }
     }
-    if (!finite) return;
+    *scale = (float)factor;
+    return norm < INFINITY; /* and not NaN */
+}
+
+__global__ static void sgd_kernel(const __grid_constant__ cuda_update_job j,
+                                  const __grid_constant__ cuda_clip c,
+                                  const __grid_constant__ cuda_ranges ranges)
+{
+    cuda_begin();
+    const cuda_factors f = j.by;
+    float scale = f.grad_scale;
+
+    if (!find_scale(c, &scale)) return;
     FOR_RANGE(i, ranges)
     {
-        const float slope = (float)factor * j.g[i] + f.weight_decay * j.w[i];
-        const float velocity = f.momentum * j.v[i] + slope;
-        j.v[i] = velocity;
+        const float slope = scale * j.g[i] + f.weight_decay * j.w[i];
+        const float velocity = f.momentum * j.s0[i] + slope;
+        j.s0[i] = velocity;
         j.w[i] -= f.lr * (f.nesterov ? slope + f.momentum * velocity : velocity);
     }
 }
 
-cudaError_t pada_cuda_clip_sgd(cudaStream_t stream, const cuda_clip_job *job,
-                               const cuda_ranges *ranges, const pada_sgd_step *step)
+__global__ static void rmsprop_kernel(const __grid_constant__ cuda_update_job j,
+                                      const __grid_constant__ cuda_clip c,
+                                      const __grid_constant__ cuda_ranges ranges)
 {
-    const sgd_factors f = {(float)step->lr, (float)step->momentum, (float)step->weight_decay, 1,
-                           step->nesterov};
+    cuda_begin();
+    const cuda_factors f = j.by;
+    float scale = f.grad_scale;
 
-    cuda_launch(clip_sgd_kernel, grid_of(ranges), CUDA_BLOCK, 0, stream, *job, *ranges, f);
+    if (!find_scale(c, &scale)) return;
+    FOR_RANGE(i, ranges)
+    {
+        const float slope = scale * j.g[i] + f.weight_decay * j.w[i];
+        const float square = j.s0[i] + f.fresh * (slope * slope - j.s0[i]);
+        const float velocity = f.momentum * j.s1[i] + f.lr * slope / sqrtf(square + f.epsilon);
+        j.s0[i] = square;
+        j.s1[i] = velocity;
+        j.w[i] -= velocity;
+    }
+}
+
+__global__ static void adam_kernel(const __grid_constant__ cuda_update_job j,
+                                   const __grid_constant__ cuda_clip c,
+                                   const __grid_constant__ cuda_ranges ranges,
+                                   const __grid_constant__ cuda_shares rates,
+                                   const __grid_constant__ cuda_shares roots)
+{
+    cuda_begin();
+    const cuda_factors f = j.by;
+    const float rate = rates.at[blockIdx.y], root = roots.at[blockIdx.y];
+    float scale = f.grad_scale;
+
+    if (!find_scale(c, &scale)) return;
+    FOR_RANGE(i, ranges)
+    {
+        const float slope = scale * j.g[i] + f.weight_decay * j.w[i];
+        const float mean = f.momentum * j.s0[i] + f.fresh_mean * slope;
+        const float square = f.decay * j.s1[i] + f.fresh * (slope * slope);
+        j.s0[i] = mean;
+        j.s1[i] = square;
+        j.w[i] -= rate * mean / (root * sqrtf(square) + f.epsilon);
+    }
+}
+
+cudaError_t pada_cuda_clip_update(cudaStream_t stream, const cuda_update_job *job,
+                                  const cuda_clip *clip, const cuda_ranges *ranges)
+{
+    const dim3 grid = grid_of(ranges);
+
+    switch (job->rule) {
+    case PADA_RULE_SGD:
+        cuda_launch(sgd_kernel, grid, CUDA_BLOCK, 0, stream, *job, *clip, *ranges);
+        break;
+    case PADA_RULE_RMSPROP:
+        cuda_launch(rmsprop_kernel, grid, CUDA_BLOCK, 0, stream, *job, *clip, *ranges);
+        break;
+    case PADA_RULE_ADAM:
+        cuda_launch(adam_kernel, grid, CUDA_BLOCK, 0, stream, *job, *clip, *ranges, *job->rates,
+                    *job->roots);
+        break;
+    }
     return cudaPeekAtLastError();
+}
+
+cudaError_t pada_cuda_update(cudaStream_t stream, const cuda_update_job *job,
+                             const cuda_ranges *ranges)
+{
+    const cuda_clip none = {NULL, 0, 0, NULL};
+
+    return pada_cuda_clip_update(stream, job, &none, ranges);
 }
 
 __global__ static void copy_kernel(float *to, const float *from,

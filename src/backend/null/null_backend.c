@@ -114,10 +114,10 @@ static void null_dot(pada_device *d, const void *x, const void *y, const pada_ra
     null_sum_squares(d, x, ranges, n, sums);
 }
 
-static void null_sgd(pada_device *d, void *w, const void *g, void *v, const pada_range *ranges,
-                     int n, const pada_sgd_step *step)
+static void null_update(pada_device *d, const pada_update_buffers *buffers,
+                        const pada_update_ranges *ranges, const pada_update *update)
 {
-    (void)d, (void)w, (void)g, (void)v, (void)ranges, (void)n, (void)step;
+    (void)d, (void)buffers, (void)ranges, (void)update;
 }
 
 static void null_copy(pada_device *d, void *to, const void *from, const pada_range *ranges, int n)
@@ -160,7 +160,7 @@ const pada_backend pada_backend_null = {
     .fill_zero = null_fill_zero,
     .sum_squares = null_sum_squares,
     .dot = null_dot,
-    .sgd = null_sgd,
+    .update = null_update,
     .copy = null_copy,
     .axpy = null_axpy,
     .welford = null_welford,

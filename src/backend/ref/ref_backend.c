@@ -542,17 +542,40 @@ static void ref_sum_squares(pada_device *d, const void *x, const pada_range *ran
     ref_dot(d, x, x, ranges, n_ranges, sums);
 }
 
-static void ref_sgd(pada_device *d, void *w, const void *g, void *v, const pada_range *ranges,
-                    int n_ranges, const pada_sgd_step *step)
+/* One element, by the rules of update.h. */
+static void move(double *w, double slope, double *s0, double *s1, const pada_update *u, int64_t t)
 {
-    double *wd = w, *vd = v;
+    switch (u->rule) {
+    case PADA_RULE_SGD:
+        *s0 = u->momentum * *s0 + slope;
+        *w -= u->lr * (u->nesterov ? slope + u->momentum * *s0 : *s0);
+        break;
+    case PADA_RULE_RMSPROP:
+        *s0 += (1 - u->decay) * (slope * slope - *s0);
+        *s1 = u->momentum * *s1 + u->lr * slope / sqrt(*s0 + u->epsilon);
+        *w -= *s1;
+        break;
+    case PADA_RULE_ADAM:
+        *s0 = u->momentum * *s0 + (1 - u->momentum) * slope;
+        *s1 = u->decay * *s1 + (1 - u->decay) * slope * slope;
+        *w -= u->lr * *s0 / pada_bias_correction(u->momentum, t) /
+              (sqrt(*s1 / pada_bias_correction(u->decay, t)) + u->epsilon);
+        break;
+    }
+}
+
+static void ref_update(pada_device *d, const pada_update_buffers *b,
+                       const pada_update_ranges *moved, const pada_update *u)
+{
+    const pada_range *ranges = moved->at;
+    const int n_ranges = moved->n;
+    double *w = b->weights, *s0 = b->states[0], *s1 = b->states[1];
 
     (void)d;
     FOR_RANGES(i)
     {
-        const double slope = step->grad_scale * ((const double *)g)[i] + step->weight_decay * wd[i];
-        vd[i] = step->momentum * vd[i] + slope;
-        wd[i] -= step->lr * (step->nesterov ? slope + step->momentum * vd[i] : vd[i]);
+        const double slope = u->grad_scale * ((const double *)b->grads)[i] + u->weight_decay * w[i];
+        move(w + i, slope, s0 + i, s1 ? s1 + i : NULL, u, moved->counts ? moved->counts[k] : 0);
     }
 }
 
@@ -606,7 +629,7 @@ const pada_backend pada_backend_ref = {
     .fill_zero = ref_fill_zero,
     .sum_squares = ref_sum_squares,
     .dot = ref_dot,
-    .sgd = ref_sgd,
+    .update = ref_update,
     .copy = ref_copy,
     .axpy = ref_axpy,
     .welford = ref_welford,
