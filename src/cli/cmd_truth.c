@@ -161,7 +161,7 @@ static pada_status make_engine(truth *t)
     const int train_batch = (int)t->recipe.batch_size,
               test_batch = pada_evaluator_batch_size(t->evaluator);
 
-    return pada_training_engine(&t->engine, &t->engine_args, &t->space, t->data, train_batch,
+    return pada_training_engine(&t->engine, &t->engine_args, &t->space, t->data, &t->recipe,
                                 train_batch > test_batch ? train_batch : test_batch);
 }
 

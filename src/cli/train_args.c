@@ -29,10 +29,15 @@ const pada_opt pada_train_options[] = {
 };
 
 pada_status pada_training_engine(pada_engine **out, pada_engine_args *args, const pada_space *space,
-                                 const pada_dataset *data, int train_batch, int batch_size)
+                                 const pada_dataset *data, const pada_recipe *recipe,
+                                 int batch_size)
 {
     const int n_train = data->n_images[PADA_SPLIT_TRAIN];
-    pada_engine_desc desc = {.space = space, .batch_size = batch_size, .mode = PADA_TRAIN};
+    const int train_batch = (int)recipe->batch_size;
+    pada_engine_desc desc = {.space = space,
+                             .batch_size = batch_size,
+                             .mode = PADA_TRAIN,
+                             .optimizer = &pada_optimizers[recipe->optimizer]};
 
     *out = NULL;
     if (train_batch > n_train)

@@ -3,6 +3,7 @@
 #define PADA_CLI_TRAIN_ARGS_H
 
 #include "cli/engine_args.h"
+#include "train/recipe.h"
 
 typedef struct pada_train_args {
     double max_seconds, checkpoint_seconds; /* 0: no limit; 0: only at the end */
@@ -11,10 +12,11 @@ typedef struct pada_train_args {
 
 extern const pada_opt pada_train_options[]; /* --max-seconds --checkpoint-seconds --quiet */
 
-/* Makes an engine that trains in batches of `train_batch` and takes batches of `batch_size`.
+/* Makes an engine for the optimiser and the batches of a recipe that also takes batches of `batch_size`.
  * args->backend becomes the backend that `auto` stands for, which belongs to a run. A batch larger
  * than the training images is PADA_EINVAL, before memory for it is asked for. */
 pada_status pada_training_engine(pada_engine **out, pada_engine_args *args, const pada_space *space,
-                                 const pada_dataset *data, int train_batch, int batch_size);
+                                 const pada_dataset *data, const pada_recipe *recipe,
+                                 int batch_size);
 
 #endif

@@ -31,7 +31,12 @@
         REAL("lr-min", lr_min, "0", 1e3, "learning rate that the schedule approaches"),            \
         CHOICE("lr-schedule", lr_schedule, "cosine", "cosine|linear|constant",                     \
                "learning rates over the epochs"),                                                  \
-        REAL("momentum", momentum, "0.9", 1, "momentum of the optimiser"),                         \
+        CHOICE("optimizer", optimizer, "sgd", "sgd|rmsprop|adam",                                  \
+               "how gradients move weights; rmsprop is TensorFlow's form"),                        \
+        REAL("momentum", momentum, "0.9", 1, "momentum of the optimiser; adam: beta1"),            \
+        REAL("square-decay", square_decay, "0", 1,                                                 \
+             "rmsprop, adam: decay of the mean of squared gradients; 0: 0.9, 0.999"),              \
+        REAL("epsilon", epsilon, "0", 1, "rmsprop, adam: below the root; 0: 0.001, 1e-8"),         \
         REAL("weight-decay", weight_decay, decay_value, 1e3, "weight decay, on every parameter"),  \
         REAL("clip", clip, clip_value, 1e9, "largest norm of the whole gradient; 0: no clipping"), \
         FLAG("nesterov", nesterov, nesterov_value, "Nesterov's form of momentum"),                 \
@@ -67,6 +72,8 @@ pada_optim pada_recipe_optim(const pada_recipe *recipe, int epoch, int n_epochs)
                         .momentum = recipe->momentum,
                         .weight_decay = recipe->weight_decay,
                         .nesterov = recipe->nesterov,
+                        .decay = recipe->square_decay,
+                        .epsilon = recipe->epsilon,
                         .clip = recipe->clip,
                         .mode = (pada_optim_mode)recipe->opt_mode};
 }

@@ -14,7 +14,9 @@ typedef struct pada_recipe {
     int64_t epochs, batch_size;
     double lr, lr_min;
     int lr_schedule; /* pada_schedule_kind */
+    int optimizer; /* of pada_optimizers */
     double momentum, weight_decay, clip;
+    double square_decay, epsilon; /* 0: what the optimiser says */
     bool nesterov;
     int opt_mode; /* pada_optim_mode */
     bool augment;

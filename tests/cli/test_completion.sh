@@ -40,7 +40,7 @@ offers 'none step' bench --repeats 3 st
 offers 'none train truth' help tr
 offers 'none' nonsense ''
 offers 'none' train --epochs ''
-offers 'none --epochs' train --method zzz --ep
+offers 'none --epochs' train --method zzz --epo
 pada completion bash x
 expect_usage_error "unexpected word 'x'"
 
@@ -98,7 +98,7 @@ in_zsh() {
     checks=$((checks + 1))
     [ "$(cat "$work/out")" = "$wanted" ] || complain "expected: $wanted"
 }
-in_zsh '<--epochs:epochs to train>' pada train --ep
+in_zsh '<--epochs:epochs to train>' pada train --epo
 in_zsh '<spos:><spos_depth:>' pada train --method sp
 in_zsh '<--method=spos:><--method=spos_depth:>' pada train --method=sp
 in_zsh '<builtin:>[files -g *.csv]' pada rank runs --truth ''

@@ -1,4 +1,4 @@
-/* test_optim.c - learning-rate schedules at known points. */
+/* test_schedule.c - learning-rate schedules at known points. */
 #include "check.h"
 
 #include "optim/schedule.h"
