@@ -135,6 +135,9 @@ typedef struct pada_backend {
     void (*copy)(pada_device *device, void *to, const void *from, const pada_range *ranges, int n);
     void (*axpy)(pada_device *device, void *y, double a, const void *x, const pada_range *ranges,
                  int n);
+    /* y = a y + (1 - a) x */
+    void (*blend)(pada_device *device, void *y, double a, const void *x, const pada_range *ranges,
+                  int n);
     /* Running mean and sum of squared deviations (Welford): x is the counts[k]-th sample of range
      * k; mean and spread start as zeros. */
     void (*welford)(pada_device *device, void *mean, void *spread, const void *x,

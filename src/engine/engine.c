@@ -115,8 +115,9 @@ void pada_engine_destroy(pada_engine *e)
     if (!e) return;
     if (e->device) {
         void *buffers[] = {e->weights,      e->grads,        e->work,         e->saved_weights,
-                           e->results.loss, e->results.norm, e->results.rank, e->held[0],
-                           e->held[1],      e->differences,  e->taps,         e->results.align};
+                           e->results.loss, e->results.norm, e->results.rank, e->ema.average,
+                           e->held[0],      e->held[1],      e->differences,  e->taps,
+                           e->results.align};
         for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
             e->backend->release(e->device, buffers[i]);
         pada__states_release(e, &e->states);
@@ -164,7 +165,8 @@ const char *pada_engine_describe(const pada_engine *e)
 int64_t pada_engine_memory_bytes(const pada_engine *e)
 {
     const int n_buffers = 1 + (e->grads != NULL) + (e->saved_weights != NULL) +
-                          (e->differences != NULL) + pada__states_count(e, &e->states) +
+                          (e->differences != NULL) + (e->ema.average != NULL) +
+                          pada__states_count(e, &e->states) +
                           pada__states_count(e, &e->saved_states) +
                           pada__states_count(e, &e->other_states) + pada__kept_grads_count(e);
     return e->work_bytes + e->taps_bytes + n_buffers * e->buffer_bytes;
@@ -356,6 +358,7 @@ pada_status pada_engine_step(pada_engine *e, const pada_optim *optim, pada_step_
 
     pada__variance_add(e, n_active);
     PADA_TRY(move(e, optim, n_active, pada__log_record(e), stats));
+    pada__ema_add(e);
     pada__log_step(e, stats);
     return PADA_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "engine/engine_align.h"
 #include "engine/engine_blocks.h"
+#include "engine/engine_ema.h"
 #include "engine/engine_gradients.h"
 #include "engine/engine_log.h"
 #include "engine/engine_results.h"
@@ -49,6 +50,13 @@ typedef struct engine_variance {
     int64_t *counts;       /* [n_groups] steps in which the group had a gradient */
     int64_t *range_counts; /* room for n_groups: of the active ones, in order */
 } engine_variance;
+
+/* The moving average of the weights; NULL until ema_begin. */
+typedef struct engine_ema {
+    void *average;
+    double decay;
+    bool is_swapped; /* it is where the weights belong, and they are here */
+} engine_ema;
 
 /* Results of evaluations, one behind the other; NULL until tally_begin. */
 typedef struct engine_tally {
@@ -135,6 +143,7 @@ struct pada_engine {
     pada_bindings bindings;
     engine_log log;
     engine_variance variance;
+    engine_ema ema;
     engine_tally tally;
 };
 
@@ -200,6 +209,12 @@ void pada__visit_buffer(pada_engine *e, pada_state *s, const char *prefix, void 
 /* engine_gradients.c */
 void pada__kept_grads_free(pada_engine *e);
 int pada__kept_grads_count(const pada_engine *e);
+
+/* engine_ema.c: after every step; and after the weights were made afresh. */
+#define PADA_EMA_PREFIX PADA_STATE_PREFIX "ema/"
+void pada__ema_add(pada_engine *e);
+void pada__ema_restart(pada_engine *e);
+void pada__ema_visit(pada_engine *e, pada_state *s, float *floats);
 
 /* engine_variance.c: called before every step; n_active ranges are in e->active. */
 void pada__variance_add(pada_engine *e, int n_active);

@@ -66,6 +66,7 @@ void pada_engine_visit(pada_engine *e, pada_state *s)
     pada__states_visit(e, s, scratch);
     visit_sampled(e, s, scratch);
     pada__log_visit(e, s);
+    pada__ema_visit(e, s, scratch);
     if (e->variance.mean) {
         pada__visit_buffer(e, s, PADA_STATE_PREFIX "variance/mean/", e->variance.mean, scratch);
         pada__visit_buffer(e, s, PADA_STATE_PREFIX "variance/spread/", e->variance.spread, scratch);

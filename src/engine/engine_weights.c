@@ -1,5 +1,6 @@
 /* engine_weights.c - the weights of an engine: fresh ones, files, hashes, single parameters. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -19,6 +20,7 @@ static void start_anew(pada_engine *e)
     if (e->mode == PADA_TRAIN) pada_engine_reset_states(e);
     pada__weights_changed(e);
     pada__snapshot_forget(e);
+    pada__ema_restart(e);
     for (int i = 0; i < e->n_groups; i++)
         e->groups[i].sampled = false;
 }
@@ -83,6 +85,16 @@ static pada_status read_tensor(const char *path, const pada_st_tensor *t, const 
     return PADA_OK;
 }
 
+/* The tensor of a parameter; in a checkpoint with an average of the weights, that. */
+static const pada_st_tensor *find_weight(const pada_safetensors *st, const pada_param *p)
+{
+    char name[sizeof p->name + sizeof PADA_EMA_PREFIX];
+
+    snprintf(name, sizeof name, "%s%s", PADA_EMA_PREFIX, p->name);
+    const pada_st_tensor *average = pada_safetensors_find(st, name);
+    return average ? average : pada_safetensors_find(st, p->name);
+}
+
 static pada_status load_tensors(pada_engine *e, const char *path, const pada_safetensors *st)
 {
     const int n = pada_params_count(e->params);
@@ -90,7 +102,7 @@ static pada_status load_tensors(pada_engine *e, const char *path, const pada_saf
     /* Everything is checked before anything is written. */
     for (int i = 0; i < n; i++) {
         const pada_param *p = pada_params_get(e->params, i);
-        const pada_st_tensor *t = pada_safetensors_find(st, p->name);
+        const pada_st_tensor *t = find_weight(st, p);
         if (!t) return PADA_FAIL(PADA_EDATA, "%s: tensor %s is missing", path, p->name);
         PADA_TRY(check_tensor(path, t, p));
         PADA_TRY(read_tensor(path, t, p, e->staging));
@@ -105,7 +117,7 @@ static pada_status load_tensors(pada_engine *e, const char *path, const pada_saf
     PADA_TRY(pada_state_verify(st, path));
     for (int i = 0; i < n; i++) {
         const pada_param *p = pada_params_get(e->params, i);
-        PADA_TRY(read_tensor(path, pada_safetensors_find(st, p->name), p, e->staging));
+        PADA_TRY(read_tensor(path, find_weight(st, p), p, e->staging));
         e->backend->write(e->device, e->weights, range_of(p), e->staging);
     }
     start_anew(e);

@@ -13,7 +13,7 @@ extern "C" {
 pada_status pada_engine_init_weights(pada_engine *e, uint64_t seed);
 /* Weights from or to a safetensors file, by parameter name. Every parameter must be there with its
  * shape, as finite F32 or F64 numbers; further tensors are an error, but for those of checkpoints
- * (tensor/state.h), which are ignored. On failure the weights are
+ * (tensor/state.h), which are ignored but for an average of the weights (engine_ema.h): that is loaded. On failure the weights are
  * unchanged. */
 pada_status pada_engine_load_weights(pada_engine *e, const char *path);
 pada_status pada_engine_save_weights(const pada_engine *e, const char *path);

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "engine/engine_ema.h"
 #include "space/path_index.h"
 #include "strategy/strategy_single.h"
 #include "study/standalone_results.h"
@@ -165,7 +166,9 @@ static pada_status finish(standalone *s, int form, uint64_t seed)
     if ((st = ops->format(s->space, &result.form, ops->dialects[0], &arch)) != PADA_OK) goto out;
     if ((st = training_folder(s, &result.form, seed, &folder)) != PADA_OK) goto out;
     if ((st = train(s, arch.data, seed, folder.data)) != PADA_OK) goto out;
+    pada_engine_ema_swap(s->desc->engine);
     st = pada_evaluator_run(s->desc->evaluator, s->desc->engine, &result.form, NULL, &found);
+    pada_engine_ema_swap(s->desc->engine);
     if (st != PADA_OK) goto out;
     result.correct = found.top1;
     result.images = found.n_images;

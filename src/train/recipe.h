@@ -14,9 +14,10 @@ typedef struct pada_recipe {
     int64_t epochs, batch_size;
     double lr, lr_min;
     int lr_schedule; /* pada_schedule_kind */
-    int optimizer; /* of pada_optimizers */
+    int optimizer;   /* of pada_optimizers */
     double momentum, weight_decay, clip;
     double square_decay, epsilon; /* 0: what the optimiser says */
+    double ema; /* decay of the average of the weights that evaluations take; 0: none */
     bool nesterov;
     int opt_mode; /* pada_optim_mode */
     bool augment;

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "data/image_order.h"
+#include "engine/engine_ema.h"
 #include "engine/engine_log.h"
 #include "engine/engine_variance.h"
 #include "engine/engine_weights.h"
@@ -131,6 +132,7 @@ static pada_status begin(trainer *t)
     if (desc->strategy->network) t->validation.network = desc->strategy->network(t->strategy);
     PADA_TRY(plan_phases(t));
     PADA_TRY(pada_engine_init_weights(desc->engine, recipe->seed));
+    if (recipe->ema > 0) PADA_TRY(pada_engine_ema_begin(desc->engine, recipe->ema));
     PADA_TRY(begin_log(t));
     if (recipe->variance) PADA_TRY(pada_engine_variance_begin(desc->engine));
     return PADA_OK;
@@ -227,6 +229,16 @@ static void warn(trainer *t, const pada_epoch_metrics *metrics)
     }
 }
 
+/* Validates the weights that will be evaluated. */
+static pada_status validate(trainer *t, const pada_epoch *epoch, pada_epoch_metrics *metrics)
+{
+    pada_engine_ema_swap(t->desc->engine);
+    const pada_status st = pada_validate(&t->validation, t->desc->engine, &t->within, epoch->index,
+                                         epoch->last, metrics);
+    pada_engine_ema_swap(t->desc->engine);
+    return st;
+}
+
 static pada_status measure(trainer *t, const pada_epoch *epoch, pada_epoch_metrics *metrics)
 {
     const pada_train_desc *desc = t->desc;
@@ -257,9 +269,7 @@ static pada_status measure(trainer *t, const pada_epoch *epoch, pada_epoch_metri
         pada_epoch_metrics_add(metrics, variance.candidates, "gv_candidates");
         pada_epoch_metrics_add(metrics, variance.all, "gv_all");
     }
-    if (t->validation.loader)
-        PADA_TRY(pada_validate(&t->validation, desc->engine, &t->within, epoch->index, epoch->last,
-                               metrics));
+    if (t->validation.loader) PADA_TRY(validate(t, epoch, metrics));
     pada_epoch_metrics_add(metrics, pada_clock_seconds() - t->epoch_started, "seconds");
     metrics->weights_hash = pada_engine_weights_hash(desc->engine);
     return PADA_OK;

@@ -784,6 +784,10 @@ static void test_vectors(void **state)
         for (int64_t k = 0; k < N_VECTOR; k++)
             if (in_ranges(k)) x.is[0][k] += -1.5 * x.is[1][k];
         check_all(&x, "axpy");
+        backend->blend(device, x.at[0], 0.75, x.at[1], ranges, N_RANGES);
+        for (int64_t k = 0; k < N_VECTOR; k++)
+            if (in_ranges(k)) x.is[0][k] = 0.75 * x.is[0][k] + 0.25 * x.is[1][k];
+        check_all(&x, "blend");
         backend->copy(device, x.at[2], x.at[0], ranges, N_RANGES);
         for (int64_t k = 0; k < N_VECTOR; k++)
             if (in_ranges(k)) x.is[2][k] = x.is[0][k];

@@ -26,11 +26,10 @@ static pada_engine *engine_with(const pada_optimizer *optimizer, const char *bac
 
     CHECK_OK(pada_space_find(&ops, "nb201"));
     CHECK_OK(pada_backend_find(&backend, backend_name));
-    CHECK_OK(pada_space_init(&space, ops,
-                             &(pada_space_config){.channels = 4,
-                                                  .cells = 1,
-                                                  .classes = TINY_CLASSES,
-                                                  .image_size = TINY_SIDE}));
+    CHECK_OK(pada_space_init(
+        &space, ops,
+        &(pada_space_config){
+            .channels = 4, .cells = 1, .classes = TINY_CLASSES, .image_size = TINY_SIDE}));
     if (pada_engine_create(&e, &(pada_engine_desc){.space = &space,
                                                    .backend = backend,
                                                    .n_threads = 2,

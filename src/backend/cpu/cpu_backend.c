@@ -361,7 +361,7 @@ static pada_status cpu_plain_open(pada_device **out, int n_threads)
         .peak_macs = cpu_peak_macs, \
         .fill_zero = pada_cpu_fill_zero, .sum_squares = pada_cpu_sum_squares, .dot = pada_cpu_dot, \
         .update = pada_cpu_update, .copy = pada_cpu_copy, .axpy = pada_cpu_axpy,     \
-        .welford = pada_cpu_welford}
+        .blend = pada_cpu_blend, .welford = pada_cpu_welford}
 /* clang-format on */
 
 CPU_BACKEND(pada_backend_cpu, "cpu",

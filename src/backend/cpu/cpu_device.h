@@ -110,6 +110,8 @@ void pada_cpu_update(pada_device *d, const pada_update_buffers *buffers,
 void pada_cpu_copy(pada_device *d, void *to, const void *from, const pada_range *ranges, int n);
 void pada_cpu_axpy(pada_device *d, void *y, double a, const void *x, const pada_range *ranges,
                    int n);
+void pada_cpu_blend(pada_device *d, void *y, double a, const void *x, const pada_range *ranges,
+                    int n);
 void pada_cpu_welford(pada_device *d, void *mean, void *spread, const void *x,
                       const pada_range *ranges, const int64_t *counts, int n);
 

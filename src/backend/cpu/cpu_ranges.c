@@ -121,6 +121,25 @@ void pada_cpu_axpy(pada_device *d, void *y, double a, const void *x, const pada_
                   &(vectors){.d = d, .ranges = ranges, .x = y, .from = x, .factor = a});
 }
 
+static void blend(void *context, int k, int thread)
+{
+    const vectors *v = context;
+    const float old = (float)v->factor, fresh = (float)(1 - v->factor);
+    float *y = v->x + v->ranges[k].first;
+    const float *x = v->from + v->ranges[k].first;
+
+    (void)thread;
+    for (int64_t i = 0; i < v->ranges[k].count; i++)
+        y[i] = old * y[i] + fresh * x[i];
+}
+
+void pada_cpu_blend(pada_device *d, void *y, double a, const void *x, const pada_range *ranges,
+                    int n)
+{
+    pada_pool_run(d->pool, n, blend,
+                  &(vectors){.d = d, .ranges = ranges, .x = y, .from = x, .factor = a});
+}
+
 static void welford(void *context, int k, int thread)
 {
     const vectors *v = context;

@@ -381,6 +381,15 @@ static void cuda_axpy(pada_device *d, void *y, double a, const void *x, const pa
         cuda_note(&d->failure, pada_cuda_axpy(d->stream, y, (float)a, x, &some), "axpy");
 }
 
+static void cuda_blend(pada_device *d, void *y, double a, const void *x, const pada_range *ranges,
+                       int n)
+{
+    cuda_ranges some;
+
+    for (int first = 0; next_ranges(&some, ranges, n, &first);)
+        cuda_note(&d->failure, pada_cuda_blend(d->stream, y, a, x, &some), "blend");
+}
+
 static void cuda_welford(pada_device *d, void *mean, void *spread, const void *x,
                          const pada_range *ranges, const int64_t *counts, int n)
 {
@@ -403,7 +412,8 @@ static void cuda_welford(pada_device *d, void *mean, void *spread, const void *x
     .unpack = pada_cuda_unpack, .pack = pada_cuda_pack, .hold = cuda_hold,                      \
     .prepare = cuda_prepare, .run = pada_cuda_run, .fill_zero = cuda_fill_zero,                 \
     .sum_squares = cuda_sum_squares, .dot = cuda_dot, .update = cuda_update,                    \
-    .clip_update = cuda_clip_update, .copy = cuda_copy, .axpy = cuda_axpy, .welford = cuda_welford
+    .clip_update = cuda_clip_update, .copy = cuda_copy, .axpy = cuda_axpy, .blend = cuda_blend, \
+    .welford = cuda_welford
 
 extern const pada_backend pada_backend_cuda, pada_backend_cuda_fp32;
 const pada_backend pada_backend_cuda = {

@@ -464,6 +464,8 @@ cudaError_t pada_cuda_copy(cudaStream_t stream, float *to, const float *from,
                            const cuda_ranges *ranges);
 cudaError_t pada_cuda_axpy(cudaStream_t stream, float *y, float a, const float *x,
                            const cuda_ranges *ranges);
+cudaError_t pada_cuda_blend(cudaStream_t stream, float *y, double a, const float *x,
+                            const cuda_ranges *ranges);
 /* shares: 1 / how many samples there are */
 cudaError_t pada_cuda_welford(cudaStream_t stream, float *mean, float *spread, const float *x,
                               const cuda_ranges *ranges, const cuda_shares *shares);

@@ -229,6 +229,22 @@ cudaError_t pada_cuda_axpy(cudaStream_t stream, float *y, float a, const float *
     return cudaPeekAtLastError();
 }
 
+__global__ static void blend_kernel(float *y, float old, float fresh, const float *x,
+                                    const __grid_constant__ cuda_ranges ranges)
+{
+    cuda_begin();
+    FOR_RANGE(i, ranges)
+    y[i] = old * y[i] + fresh * x[i];
+}
+
+cudaError_t pada_cuda_blend(cudaStream_t stream, float *y, double a, const float *x,
+                            const cuda_ranges *ranges)
+{
+    cuda_launch(blend_kernel, grid_of(ranges), CUDA_BLOCK, 0, stream, y, (float)a, (float)(1 - a),
+                x, *ranges);
+    return cudaPeekAtLastError();
+}
+
 __global__ static void welford_kernel(float *mean, float *spread, const float *x,
                                       const __grid_constant__ cuda_ranges ranges,
                                       const __grid_constant__ cuda_shares shares)

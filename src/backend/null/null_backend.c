@@ -131,6 +131,12 @@ static void null_axpy(pada_device *d, void *y, double a, const void *x, const pa
     (void)d, (void)y, (void)a, (void)x, (void)ranges, (void)n;
 }
 
+static void null_blend(pada_device *d, void *y, double a, const void *x, const pada_range *ranges,
+                       int n)
+{
+    (void)d, (void)y, (void)a, (void)x, (void)ranges, (void)n;
+}
+
 static void null_welford(pada_device *d, void *mean, void *spread, const void *x,
                          const pada_range *ranges, const int64_t *counts, int n)
 {
@@ -163,5 +169,6 @@ const pada_backend pada_backend_null = {
     .update = null_update,
     .copy = null_copy,
     .axpy = null_axpy,
+    .blend = null_blend,
     .welford = null_welford,
 };

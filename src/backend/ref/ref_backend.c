@@ -593,6 +593,15 @@ static void ref_axpy(pada_device *d, void *y, double a, const void *x, const pad
     FOR_RANGES(i)((double *)y)[i] += a * ((const double *)x)[i];
 }
 
+static void ref_blend(pada_device *d, void *y, double a, const void *x, const pada_range *ranges,
+                      int n_ranges)
+{
+    double *to = y;
+
+    (void)d;
+    FOR_RANGES(i) to[i] = a * to[i] + (1 - a) * ((const double *)x)[i];
+}
+
 static void ref_welford(pada_device *d, void *mean, void *spread, const void *x,
                         const pada_range *ranges, const int64_t *counts, int n_ranges)
 {
@@ -632,5 +641,6 @@ const pada_backend pada_backend_ref = {
     .update = ref_update,
     .copy = ref_copy,
     .axpy = ref_axpy,
+    .blend = ref_blend,
     .welford = ref_welford,
 };
