@@ -93,7 +93,7 @@ static int passes(const void *self)
     return s->n_paths * (int)s->settings.inner_steps;
 }
 
-static pada_optim inner_sgd(const sumnas *s, const pada_epoch *epoch)
+static pada_optim inner_optim(const sumnas *s, const pada_epoch *epoch)
 {
     const sumnas_settings *settings = &s->settings;
     const pada_schedule schedule = {settings->anneal_inner ? PADA_SCHEDULE_COSINE
@@ -132,7 +132,7 @@ static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
 {
     const sumnas *s = self;
     const bool released = s->settings.as_released;
-    const pada_optim inner = inner_sgd(s, epoch);
+    const pada_optim inner = inner_optim(s, epoch);
     pada_path paths[PADA_MAX_CHOICES];
     pada_step_stats stats;
 
