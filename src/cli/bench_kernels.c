@@ -37,8 +37,9 @@ typedef struct chain {
 /* Image with the case's size; a 1x1 convolution brings it to the case's channels. */
 static void build(chain *c, const kernel_case *k, int length)
 {
-    const pada_conv first = {3, k->shape.c, 1, 1, 0, PADA_ACT_NONE};
-    const pada_conv conv = {k->shape.c, k->shape.c, k->kernel, 1, k->kernel / 2, PADA_ACT_RELU};
+    const pada_conv first = pada_conv_make(3, k->shape.c, 1, 1, 0, PADA_ACT_NONE);
+    const pada_conv conv =
+        pada_conv_make(k->shape.c, k->shape.c, k->kernel, 1, k->kernel / 2, PADA_ACT_RELU);
     pada_graph *g = c->graph;
     int64_t at = pada_conv_weights(&first);
 
@@ -145,7 +146,8 @@ static void report(const pada_bench_kernels *b, const kernel_case *k, const doub
                    pada_text *out)
 {
     static const char *const directions[] = {"forward", "backward"};
-    const pada_conv conv = {k->shape.c, k->shape.c, k->kernel, 1, k->kernel / 2, PADA_ACT_RELU};
+    const pada_conv conv =
+        pada_conv_make(k->shape.c, k->shape.c, k->kernel, 1, k->kernel / 2, PADA_ACT_RELU);
     /* 0 for pooling */
     const double macs = (double)b->batch * (double)pada_conv_macs(&conv, k->shape);
 

@@ -1,6 +1,8 @@
 /* op.c - names, output shapes and multiply-adds of the operators. */
 #include "op/op.h"
 
+#include <stdio.h>
+
 static const char *const names[PADA_N_OPS] = {
 #define PADA_OP(name, NAME) #name,
 #include "op/ops.def"
@@ -13,26 +15,44 @@ const char *pada_op_name(pada_op op)
     return names[op];
 }
 
-/* Output size of a window of `kernel` moved by `stride` over n pixels with `pad` on both sides. */
-static int windows(int n, int kernel, int stride, int pad)
+/* Output size of a window of `extent` pixels moved by `stride` over n pixels with `pad` on both
+ * sides. */
+static int windows(int n, int extent, int stride, int pad)
 {
-    return (n + 2 * pad - kernel) / stride + 1;
+    return (n + 2 * pad - extent) / stride + 1;
+}
+
+pada_conv pada_conv_make(int c_in, int c_out, int kernel, int stride, int pad, pada_act act)
+{
+    return (pada_conv){.c_in = c_in,
+                       .c_out = c_out,
+                       .kernel = kernel,
+                       .stride = stride,
+                       .pad = pad,
+                       .act = act,
+                       .groups = 1,
+                       .dilation = 1};
 }
 
 pada_status pada_conv_shape(const pada_conv *conv, pada_shape in, pada_shape *out)
 {
     if (conv->c_in != in.c)
         return PADA_FAIL(PADA_EINVAL, "conv of %d channels reads a tensor of %d", conv->c_in, in.c);
-    if (conv->c_out < 1 || conv->kernel < 1 || conv->stride < 1 || conv->pad < 0 ||
-        conv->pad >= conv->kernel)
-        return PADA_FAIL(PADA_EINVAL, "conv to %d channels with kernel %d, stride %d, pad %d",
-                         conv->c_out, conv->kernel, conv->stride, conv->pad);
-    if (in.h + 2 * conv->pad < conv->kernel || in.w + 2 * conv->pad < conv->kernel)
-        return PADA_FAIL(PADA_EINVAL, "conv kernel %d is larger than its %dx%d input", conv->kernel,
-                         in.h, in.w);
+    if (conv->c_out < 1 || conv->groups < 1 || conv->c_in % conv->groups != 0 ||
+        conv->c_out % conv->groups != 0)
+        return PADA_FAIL(PADA_EINVAL, "conv from %d to %d channels in %d groups", conv->c_in,
+                         conv->c_out, conv->groups);
+    const int extent = (conv->kernel - 1) * conv->dilation + 1;
+    if (conv->kernel < 1 || conv->stride < 1 || conv->dilation < 1 || conv->pad < 0 ||
+        conv->pad >= extent)
+        return PADA_FAIL(PADA_EINVAL, "conv with kernel %d, stride %d, pad %d, dilation %d",
+                         conv->kernel, conv->stride, conv->pad, conv->dilation);
+    if (in.h + 2 * conv->pad < extent || in.w + 2 * conv->pad < extent)
+        return PADA_FAIL(PADA_EINVAL, "conv kernel %d is larger than its %dx%d input", extent, in.h,
+                         in.w);
     out->c = conv->c_out;
-    out->h = windows(in.h, conv->kernel, conv->stride, conv->pad);
-    out->w = windows(in.w, conv->kernel, conv->stride, conv->pad);
+    out->h = windows(in.h, extent, conv->stride, conv->pad);
+    out->w = windows(in.w, extent, conv->stride, conv->pad);
     return PADA_OK;
 }
 
@@ -52,7 +72,8 @@ pada_status pada_pool_shape(const pada_pool *pool, pada_shape in, pada_shape *ou
 
 int64_t pada_conv_weights(const pada_conv *conv)
 {
-    return (int64_t)conv->c_out * conv->c_in * conv->kernel * conv->kernel;
+    PADA_ASSERT(conv->groups > 0); /* of pada_conv_make */
+    return (int64_t)conv->c_out * (conv->c_in / conv->groups) * conv->kernel * conv->kernel;
 }
 
 int64_t pada_conv_macs(const pada_conv *conv, pada_shape out)
@@ -63,4 +84,29 @@ int64_t pada_conv_macs(const pada_conv *conv, pada_shape out)
 int64_t pada_linear_macs(int in, int out)
 {
     return (int64_t)out * (in + 1);
+}
+
+pada_grouping pada_conv_grouping(const pada_conv *conv)
+{
+    if (conv->groups == 1) return PADA_DENSE;
+    return conv->groups == conv->c_in && conv->c_in == conv->c_out ? PADA_DEPTHWISE : PADA_GROUPED;
+}
+
+bool pada_conv_in(const pada_conv_list *list, const pada_conv *conv)
+{
+    return pada_set_has(list->kernels, conv->kernel) && pada_set_has(list->strides, conv->stride) &&
+           pada_set_has(list->pads, conv->pad) && pada_set_has(list->dilations, conv->dilation) &&
+           pada_set_has(list->groupings, (int)pada_conv_grouping(conv)) &&
+           pada_set_has(list->acts, (int)conv->act);
+}
+
+const char *pada_conv_text(const pada_conv *conv, char *room, size_t size)
+{
+    static const char *const acts[] = {"no activation", "relu", "relu6"};
+    const bool named = (size_t)conv->act < sizeof acts / sizeof *acts;
+
+    (void)snprintf(room, size, "conv %dx%d %d->%d, stride %d, pad %d, groups %d, dilation %d, %s",
+                   conv->kernel, conv->kernel, conv->c_in, conv->c_out, conv->stride, conv->pad,
+                   conv->groups, conv->dilation, named ? acts[conv->act] : "unknown activation");
+    return room;
 }

@@ -15,6 +15,8 @@
 #ifndef PADA_OP_OP_H
 #define PADA_OP_OP_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -35,12 +37,18 @@ const char *pada_op_name(pada_op op);
 
 typedef enum pada_act { PADA_ACT_NONE, PADA_ACT_RELU, PADA_ACT_RELU6 } pada_act;
 
-/* A square dense convolution that reads its input through an activation. */
+/* A square convolution that reads its input through an activation. Starts as pada_conv_make, so
+ * that an attribute added later has its usual value everywhere. */
 typedef struct pada_conv {
     int c_in, c_out;
     int kernel, stride, pad;
     pada_act act;
+    int groups;   /* of channels, both in and out, that do not see each other */
+    int dilation; /* pixels from one tap to the next */
 } pada_conv;
+
+/* Dense: groups and dilation are 1. */
+pada_conv pada_conv_make(int c_in, int c_out, int kernel, int stride, int pad, pada_act act);
 
 typedef enum pada_term_kind {
     PADA_TERM_IDENTITY,
@@ -106,8 +114,40 @@ pada_status pada_pool_shape(const pada_pool *pool, pada_shape in, pada_shape *ou
 int64_t pada_conv_macs(const pada_conv *conv, pada_shape out);
 int64_t pada_linear_macs(int in, int out); /* the bias addition is counted, as in NAS-Bench-201 */
 
-/* Elements of the weight tensor. */
+/* Elements of the weight tensor: [c_out, c_in / groups, kernel, kernel]. */
 int64_t pada_conv_weights(const pada_conv *conv);
+
+/* ---- what kernels accept ----
+ *
+ * A kernel lists the convolutions it was written for, attribute by attribute, and whoever chooses
+ * kernels asks pada_conv_in. An attribute that is added to pada_conv gets a set here: it is empty
+ * in every list that was not extended, so that old kernels refuse what they do not know. */
+
+#define PADA_ONE(n) (UINT64_C(1) << (n)) /* the set of one number; sets are united by | */
+#define PADA_ANY    UINT64_MAX           /* and of all */
+
+static inline bool pada_set_has(uint64_t set, int n)
+{
+    return set == PADA_ANY || (n >= 0 && n < 64 && (set >> n & 1) != 0);
+}
+
+typedef enum pada_grouping {
+    PADA_DENSE,     /* one group */
+    PADA_DEPTHWISE, /* every channel by itself, as many out as in */
+    PADA_GROUPED    /* any other number of groups */
+} pada_grouping;
+
+pada_grouping pada_conv_grouping(const pada_conv *conv);
+
+typedef struct pada_conv_list {
+    uint64_t kernels, strides, pads, dilations;
+    uint64_t groupings; /* of pada_grouping */
+    uint64_t acts;      /* of pada_act */
+} pada_conv_list;
+
+bool pada_conv_in(const pada_conv_list *list, const pada_conv *conv);
+/* For messages: "conv 3x3 16->16, stride 1, pad 1, groups 1, dilation 1, relu". */
+const char *pada_conv_text(const pada_conv *conv, char *room, size_t size);
 
 #ifdef __cplusplus
 }

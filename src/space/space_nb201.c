@@ -49,7 +49,7 @@ static pada_shape stage_shape(const pada_space *space, int stage)
 
 static pada_conv same_conv(int c_in, int c_out, int kernel, int stride, pada_act act)
 {
-    return (pada_conv){c_in, c_out, kernel, stride, kernel / 2, act};
+    return pada_conv_make(c_in, c_out, kernel, stride, kernel / 2, act);
 }
 
 static pada_conv stem_conv(const pada_space *space)

@@ -23,7 +23,7 @@ static int free_graph(void **state)
     return 0;
 }
 
-static const pada_conv conv3 = {3, 8, 3, 1, 1, PADA_ACT_RELU};
+static const pada_conv conv3 = {3, 8, 3, 1, 1, PADA_ACT_RELU, 1, 1};
 
 static pada_term same(pada_value x)
 {
@@ -46,7 +46,7 @@ static void check_shape(const pada_graph *g, pada_value v, int c, int h, int w)
 /* Three channels behind a convolution of the images, which only convolutions may read. */
 static pada_value features(pada_graph *g, int h, int w)
 {
-    const pada_conv first = {3, 3, 1, 1, 0, PADA_ACT_NONE};
+    const pada_conv first = pada_conv_make(3, 3, 1, 1, 0, PADA_ACT_NONE);
 
     return pada_graph_conv(g, pada_graph_input(g, (pada_shape){3, h, w}), &first, 0, -1);
 }
@@ -79,7 +79,8 @@ static void test_shapes(void **state)
     pada_graph *g = *state;
     const pada_value x = pada_graph_input(g, (pada_shape){3, 9, 12});
     const pada_value z = pada_graph_conv(g, x, &conv3, 32, -1);
-    const pada_value s = pada_graph_conv(g, z, &(pada_conv){8, 5, 3, 2, 1, PADA_ACT_NONE}, 0, 7);
+    const pada_value s =
+        pada_graph_conv(g, z, &(pada_conv){8, 5, 3, 2, 1, PADA_ACT_NONE, 1, 1}, 0, 7);
     const pada_value y = pada_graph_combine(g, (pada_term[]){pool(s, 2, 2, 0)}, 1);
     const pada_value f = pada_graph_gap(g, y, PADA_ACT_RELU);
     const pada_value l = pada_graph_linear(g, f, 10, 100, 160);
@@ -102,8 +103,8 @@ static void test_shapes(void **state)
 static void test_wrong_conv_sticks(void **state)
 {
     pada_graph *g = *state;
-    static const pada_conv wide = {3, 8, 7, 1, 0, PADA_ACT_NONE},
-                           padded = {3, 8, 3, 1, 3, PADA_ACT_NONE};
+    static const pada_conv wide = {3, 8, 7, 1, 0, PADA_ACT_NONE, 1, 1},
+                           padded = {3, 8, 3, 1, 3, PADA_ACT_NONE, 1, 1};
 
     pada_graph_conv(g, pada_graph_input(g, (pada_shape){4, 9, 9}), &conv3, 0, -1);
     check_stuck(g, "conv of 3 channels reads a tensor of 4");
@@ -112,7 +113,7 @@ static void test_wrong_conv_sticks(void **state)
     check_stuck(g, "conv kernel 7 is larger than its 6x9 input");
     pada_graph_reset(g);
     pada_graph_conv(g, pada_graph_input(g, (pada_shape){3, 6, 9}), &padded, 0, -1);
-    check_stuck(g, "conv to 8 channels with kernel 3, stride 1, pad 3");
+    check_stuck(g, "conv with kernel 3, stride 1, pad 3, dilation 1");
 }
 
 static void test_wrong_sum_sticks(void **state)

@@ -508,8 +508,8 @@ static void test_numbers_of_stages(void **state)
  * many ways. */
 static void test_other_graphs(void **state)
 {
-    static const pada_conv first = {3, 4, 3, 1, 1, PADA_ACT_NONE},
-                           conv = {4, 4, 3, 1, 1, PADA_ACT_RELU};
+    static const pada_conv first = {3, 4, 3, 1, 1, PADA_ACT_NONE, 1, 1},
+                           conv = {4, 4, 3, 1, 1, PADA_ACT_RELU, 1, 1};
     plan_fixture f;
 
     (void)state;

@@ -111,7 +111,7 @@ static int64_t declare(graph_case *c, int64_t count, double deviation)
 pada_value case_conv(graph_case *c, pada_value x, pada_conv conv, bool bias)
 {
     if (conv.c_in == 0) conv.c_in = c->graph->nodes[x].shape.c;
-    const double fan_in = (double)conv.c_in * conv.kernel * conv.kernel;
+    const double fan_in = (double)(conv.c_in / conv.groups) * conv.kernel * conv.kernel;
     const int64_t weight = declare(c, pada_conv_weights(&conv), 1 / sqrt(fan_in));
 
     return pada_graph_conv(c->graph, x, &conv, weight, bias ? declare(c, conv.c_out, 0.5) : -1);
@@ -129,7 +129,8 @@ pada_value case_linear(graph_case *c, pada_value x, bool bias)
 pada_value case_probe(graph_case *c, double scale)
 {
     const int channels = c->image.c;
-    const pada_value v = case_conv(c, c->images_value, (pada_conv){0, channels, 1, 1, 0, 0}, false);
+    const pada_value v =
+        case_conv(c, c->images_value, pada_conv_make(0, channels, 1, 1, 0, 0), false);
 
     for (int o = 0; o < channels; o++)
         for (int i = 0; i < channels; i++)
@@ -205,7 +206,8 @@ void case_head(graph_case *c, pada_value x, pada_act act)
 
 void case_readout(graph_case *c, pada_value x)
 {
-    case_head(c, case_conv(c, x, (pada_conv){0, 6, 3, 2, 1, PADA_ACT_NONE}, false), PADA_ACT_NONE);
+    case_head(c, case_conv(c, x, pada_conv_make(0, 6, 3, 2, 1, PADA_ACT_NONE), false),
+              PADA_ACT_NONE);
 }
 
 void case_mark_zero_grad(graph_case *c)
@@ -372,6 +374,21 @@ static void fill_taps(const pada_program *q, const pada_backend *b, pada_device 
         b->pack(d, taps + q->node_plans[v].value.offset, q->n_images, q->nodes[v].shape, numbers);
         free(numbers);
     }
+}
+
+bool case_is_refused(const graph_case *c, const pada_backend *b, pada_device *d)
+{
+    pada_plan *plan;
+
+    CHECK_OK(pada_graph_status(c->graph));
+    CHECK_OK(pada_plan_create(&plan, CASE_MAX_NODES, CASE_MAX_TERMS));
+    pada_plan_build(plan, c->graph, b, d, c->n_images, true);
+    const pada_status st = b->prepare(d, pada_plan_program(plan));
+    pada_plan_destroy(plan);
+    if (st == PADA_OK) return false;
+    if (st != PADA_EUNSUPPORTED || strlen(pada_message()) == 0 || strchr(pada_message(), '\n'))
+        fail_msg("%s: status %d, '%s'", b->name, (int)st, pada_message());
+    return true;
 }
 
 void case_run(const graph_case *c, const pada_backend *b, pada_device *d, case_mode mode,

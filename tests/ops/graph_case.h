@@ -96,6 +96,10 @@ typedef enum case_mode {
     CASE_TRAIN_STAGED /* stage by stage, with interior values and gradients */
 } case_mode;
 
+/* Whether the backend refuses to train the network, with PADA_EUNSUPPORTED and one line. Fails the test for
+ * other failures. */
+bool case_is_refused(const graph_case *c, const pada_backend *backend, pada_device *device);
+
 /* Plans and runs the network, checks the guards, and fails the test when something is wrong. */
 void case_run(const graph_case *c, const pada_backend *backend, pada_device *device, case_mode mode,
               case_result *r);

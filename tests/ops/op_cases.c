@@ -15,7 +15,7 @@ conv_case conv_grid(int i)
     const int *c = channels[i % 9];
     conv_case k = {.n_images = 2 + i % 2, .h = 5 + i % 3, .w = 6 - i % 2};
 
-    k.conv = (pada_conv){.c_in = c[0], .c_out = c[1]};
+    k.conv = pada_conv_make(c[0], c[1], 1, 1, 0, PADA_ACT_NONE);
     k.conv.kernel = windows[i % 8].kernel;
     k.conv.pad = windows[i % 8].pad;
     i /= 8;
@@ -31,7 +31,8 @@ conv_case conv_grid(int i)
 void conv_case_build(graph_case *c, const conv_case *k, uint64_t seed)
 {
     case_init(c, (pada_shape){k->conv.c_in, k->h, k->w}, k->n_images, seed);
-    pada_value x = case_probe(c, k->conv.act == PADA_ACT_RELU6 ? 10 : 1);
+    pada_value x =
+        k->images ? c->images_value : case_probe(c, k->conv.act == PADA_ACT_RELU6 ? 10 : 1);
     x = case_conv(c, x, k->conv, k->bias);
     if (k->norm) {
         if (k->bias) case_mark_zero_grad(c);
@@ -44,17 +45,17 @@ void conv_case_name(const conv_case *k, char *to, size_t size)
 {
     static const char *const acts[] = {"", " relu", " relu6"};
 
-    snprintf(to, size, "conv %dx%d s%d p%d %d->%d%s%s%s, %d images %dx%d", k->conv.kernel,
-             k->conv.kernel, k->conv.stride, k->conv.pad, k->conv.c_in, k->conv.c_out,
-             acts[k->conv.act], k->bias ? " bias" : "", k->norm ? " norm" : "", k->n_images, k->h,
-             k->w);
+    snprintf(to, size, "conv %dx%d s%d p%d g%d d%d %d->%d%s%s%s, %d images %dx%d", k->conv.kernel,
+             k->conv.kernel, k->conv.stride, k->conv.pad, k->conv.groups, k->conv.dilation,
+             k->conv.c_in, k->conv.c_out, acts[k->conv.act], k->bias ? " bias" : "",
+             k->norm ? " norm" : "", k->n_images, k->h, k->w);
 }
 
 /* ---- sums ---- */
 
 static pada_conv plain(int c_out, int kernel, int stride)
 {
-    return (pada_conv){0, c_out, kernel, stride, kernel / 2, PADA_ACT_NONE};
+    return pada_conv_make(0, c_out, kernel, stride, kernel / 2, PADA_ACT_NONE);
 }
 
 /* A value made by a convolution: 5 channels, the size of the images. */
@@ -256,7 +257,8 @@ static void ladder(graph_case *c)
 
 static void cell(graph_case *c)
 {
-    const pada_conv conv3 = {0, 5, 3, 1, 1, PADA_ACT_RELU}, conv1 = {0, 5, 1, 1, 0, PADA_ACT_RELU};
+    const pada_conv conv3 = pada_conv_make(0, 5, 3, 1, 1, PADA_ACT_RELU),
+                    conv1 = pada_conv_make(0, 5, 1, 1, 0, PADA_ACT_RELU);
     const pada_value x = normed_stem(c);
     const pada_value a = case_sum1(c, case_norm(case_conv(c, x, conv3, false)));
     const pada_value b = case_sum2(c, case_same(x), case_norm(case_conv(c, a, conv1, false)));
@@ -371,7 +373,7 @@ static void probe_of_chain(graph_case *c)
 /* Two convolutions of one stage that have the same weights. */
 static void shared_weights(graph_case *c)
 {
-    const pada_conv conv = {5, 5, 3, 1, 1, PADA_ACT_NONE};
+    const pada_conv conv = pada_conv_make(5, 5, 3, 1, 1, PADA_ACT_NONE);
     const pada_value x = normed_stem(c), p = case_sum1(c, case_pool(x, 3, 1, 1));
     const pada_value a = case_conv(c, x, conv, false);
     const pada_value b = pada_graph_conv(c->graph, p, &conv, c->graph->nodes[a].weight, -1);
@@ -407,8 +409,8 @@ static void affine_norms_of_one(graph_case *c)
 /* Convolutions between them that read through an activation, as in networks trained alone. */
 static void affine_cell(graph_case *c)
 {
-    const pada_conv conv3 = {0, 17, 3, 1, 1, PADA_ACT_RELU},
-                    conv1 = {0, 17, 1, 1, 0, PADA_ACT_RELU};
+    const pada_conv conv3 = pada_conv_make(0, 17, 3, 1, 1, PADA_ACT_RELU),
+                    conv1 = pada_conv_make(0, 17, 1, 1, 0, PADA_ACT_RELU);
     const pada_value x = case_sum1(
         c, case_affine(c, case_conv(c, c->images_value, plain(17, 3, 1), false), true, true));
     const pada_value a =

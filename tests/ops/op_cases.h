@@ -5,11 +5,12 @@
 
 #include "ops/graph_case.h"
 
-/* images -> probe -> the convolution [-> batch norm] -> readout. */
+/* images [-> probe] -> the convolution [-> batch norm] -> readout. */
 typedef struct conv_case {
     pada_conv conv;
     bool bias, norm;
     int n_images, h, w;
+    bool images; /* reads the images themselves, without the probe */
 } conv_case;
 
 /* Every kernel, stride, padding, activation, with and without bias and batch norm, on small images.

@@ -7,18 +7,8 @@
 #include <string.h>
 
 #include "backends.h"
+#include "ops/case_compare.h"
 #include "ops/op_cases.h"
-
-/* Largest relative error of a value or gradient tensor in float32; a fast convolution loses a few
- * 1e-6. */
-static const double float_tolerance = 1e-5;
-/* The same where activations are rounded to bfloat16, 8 bits, several times on their way. */
-static const double half_tolerance = 0.06;
-
-static double tolerance_of(const pada_backend *backend)
-{
-    return backend->half ? half_tolerance : float_tolerance;
-}
 
 static const pada_backend *ref;
 static pada_device *oracle;
@@ -45,90 +35,6 @@ static bool open_tested(int i, int n_threads, const pada_backend **backend, pada
     return !is_absent_backend(*backend, (*backend)->open(device, n_threads));
 }
 
-/* ---- comparing ---- */
-
-typedef struct worst {
-    double error;
-    char where[64];
-} worst;
-
-static void consider(worst *w, const double *a, const double *b, int64_t n, double size,
-                     const char *what, int index)
-{
-    double error = 0;
-
-    for (int64_t i = 0; i < n; i++) {
-        if (fabs(b[i]) > size) size = fabs(b[i]);
-        if (!(fabs(a[i] - b[i]) <= error)) error = fabs(a[i] - b[i]); /* NaN stays */
-    }
-    if (error == 0) return;
-    error = isnan(error) ? INFINITY : error / size;
-    if (error <= w->error) return;
-    w->error = error;
-    snprintf(w->where, sizeof w->where, "%s %d", what, index);
-}
-
-/* The largest relative error over logits, losses, norms, gradients, and interior tensors that both
- * have. Gradients of weights are held against a tenth of the largest one at least: batch norm makes
- * some vanish. */
-static worst compare(const graph_case *c, const case_result *a, const case_result *b)
-{
-    worst w = {0, "nothing"};
-    double largest = 0;
-
-    consider(&w, a->logits, b->logits, (int64_t)b->n_images * b->classes, 0, "logits", 0);
-    consider(&w, a->loss, b->loss, b->n_images, 0, "loss", 0);
-    consider(&w, a->norm, b->norm, b->n_images, 0, "norm", 0);
-    consider(&w, a->align, b->align, b->n_images, 0, "distance", 0);
-    consider(&w, a->probes, b->probes, CASE_MAX_TERMS, 0, "probe", 0);
-    for (int64_t i = 0; i < b->n_params; i++)
-        if (fabs(b->grads[i]) > largest) largest = fabs(b->grads[i]);
-    for (int t = 0; t < c->n_tensors; t++)
-        consider(&w, a->grads + c->tensors[t].range.first, b->grads + c->tensors[t].range.first,
-                 c->tensors[t].range.count, (c->tensors[t].zero_grad ? 1 : 0.1) * largest,
-                 "gradient of parameter", t);
-    for (int v = 0; v < b->n_nodes; v++) {
-        if (a->values[v] && b->values[v])
-            consider(&w, a->values[v], b->values[v], b->counts[v], 0, "value", v);
-        if (a->node_grads[v] && b->node_grads[v])
-            consider(&w, a->node_grads[v], b->node_grads[v], b->counts[v], 0, "gradient of value",
-                     v);
-    }
-    return w;
-}
-
-static bool same_bits(const case_result *a, const case_result *b)
-{
-    const size_t n = (size_t)b->n_images;
-
-    return memcmp(a->logits, b->logits, n * (size_t)b->classes * sizeof(double)) == 0 &&
-           memcmp(a->loss, b->loss, n * sizeof(double)) == 0 &&
-           memcmp(a->norm, b->norm, n * sizeof(double)) == 0 &&
-           memcmp(a->align, b->align, n * sizeof(double)) == 0 &&
-           memcmp(a->probes, b->probes, sizeof b->probes) == 0 &&
-           memcmp(a->rank, b->rank, n * sizeof(int32_t)) == 0 &&
-           memcmp(a->grads, b->grads, (size_t)b->n_params * sizeof(double)) == 0;
-}
-
-/* Runs a case staged and at once, compares both with the reference's result; returns the error, and
- * prints a large one. */
-static double run_against(const graph_case *c, const pada_backend *backend, pada_device *device,
-                          const case_result *want, const char *name, double allowed)
-{
-    case_result staged, whole;
-
-    case_run(c, backend, device, CASE_TRAIN_STAGED, &staged);
-    case_run(c, backend, device, CASE_TRAIN, &whole);
-    const worst w = compare(c, &staged, want);
-    if (w.error > allowed)
-        print_error("%s, %s: %s has a relative error of %g\n", backend->name, name, w.where,
-                    w.error);
-    if (!same_bits(&staged, &whole)) fail_msg("%s, %s: two runs differ", backend->name, name);
-    case_result_deinit(&staged);
-    case_result_deinit(&whole);
-    return w.error;
-}
-
 /* "cpu" is one of the others, under the name of the best: the networks run on those. */
 static bool is_best_of_others(const pada_backend *backend)
 {
@@ -149,8 +55,8 @@ static int run_everywhere(const graph_case *c, const char *name)
         pada_device *device;
         if (is_best_of_others(pada_backend_get(i)) || !open_tested(i, 2, &backend, &device))
             continue;
-        const double allowed = factor * tolerance_of(backend);
-        wrong += run_against(c, backend, device, &want, name, allowed) > allowed;
+        const double allowed = factor * case_tolerance(backend);
+        wrong += case_run_against(c, backend, device, &want, name, allowed) > allowed;
         backend->close(device);
     }
     case_result_deinit(&want);
@@ -188,43 +94,43 @@ static void test_convolution_options(void **state)
 static void test_convolution_sizes(void **state)
 {
     static const conv_case cases[] = {
-        /* c_in, c_out, kernel, stride, pad, act; bias, norm; images, rows, columns */
-        {{16, 16, 3, 1, 1, PADA_ACT_RELU}, false, true, 9, 8, 8},
-        {{16, 16, 3, 1, 1, PADA_ACT_RELU}, false, true, 2, 32, 32},
-        {{16, 16, 3, 1, 1, PADA_ACT_NONE}, false, false, 33, 5, 7},
-        {{16, 16, 3, 1, 1, PADA_ACT_RELU}, true, false, 1, 17, 9},
-        {{16, 16, 3, 1, 1, PADA_ACT_RELU}, false, true, 7, 12, 12},
-        {{16, 16, 3, 1, 1, PADA_ACT_RELU}, false, false, 8, 1, 1},
-        {{16, 16, 3, 1, 1, PADA_ACT_RELU}, false, true, 9, 2, 3},
-        {{32, 32, 3, 1, 1, PADA_ACT_RELU}, false, true, 7, 16, 16},
-        {{32, 32, 3, 1, 1, PADA_ACT_RELU}, false, true, 1, 8, 8},
-        {{64, 64, 3, 1, 1, PADA_ACT_RELU}, false, true, 9, 8, 8},
-        {{64, 64, 3, 1, 1, PADA_ACT_NONE}, false, false, 2, 5, 7},
-        {{17, 15, 3, 1, 1, PADA_ACT_RELU}, false, true, 8, 16, 16},
-        {{15, 17, 3, 1, 1, PADA_ACT_RELU}, true, false, 2, 17, 9},
-        {{1, 32, 3, 1, 1, PADA_ACT_NONE}, false, true, 9, 12, 12},
-        {{3, 16, 3, 1, 1, PADA_ACT_NONE}, false, true, 33, 8, 8},
-        {{32, 1, 3, 1, 1, PADA_ACT_RELU}, false, true, 2, 8, 8},
-        {{3, 64, 3, 1, 1, PADA_ACT_RELU}, true, false, 1, 2, 3},
-        {{64, 3, 3, 1, 1, PADA_ACT_RELU}, true, true, 7, 5, 7},
-        {{16, 32, 3, 2, 1, PADA_ACT_RELU}, false, true, 7, 16, 16},
-        {{32, 64, 3, 2, 1, PADA_ACT_RELU}, false, true, 9, 8, 8},
-        {{16, 32, 3, 2, 1, PADA_ACT_RELU}, false, false, 2, 17, 9},
-        {{17, 33, 3, 2, 1, PADA_ACT_NONE}, true, false, 8, 5, 7},
-        {{16, 32, 3, 2, 1, PADA_ACT_RELU}, false, false, 33, 1, 1},
-        {{16, 16, 1, 1, 0, PADA_ACT_RELU}, false, true, 33, 8, 8},
-        {{16, 16, 1, 1, 0, PADA_ACT_RELU}, false, true, 2, 32, 32},
-        {{32, 64, 1, 1, 0, PADA_ACT_NONE}, false, false, 8, 8, 8},
-        {{64, 64, 1, 1, 0, PADA_ACT_RELU}, false, true, 9, 8, 8},
-        {{17, 15, 1, 1, 0, PADA_ACT_RELU}, true, false, 7, 17, 9},
-        {{1, 1, 1, 1, 0, PADA_ACT_RELU}, false, false, 9, 1, 1},
-        {{3, 17, 1, 1, 0, PADA_ACT_NONE}, false, true, 1, 12, 12},
-        {{15, 64, 1, 2, 0, PADA_ACT_RELU}, false, true, 8, 5, 7},
-        {{16, 16, 5, 1, 2, PADA_ACT_RELU}, false, true, 2, 12, 12},
-        {{3, 32, 5, 2, 2, PADA_ACT_RELU}, true, false, 7, 17, 9},
-        {{17, 16, 3, 1, 0, PADA_ACT_RELU}, false, true, 8, 8, 8},
-        {{16, 16, 3, 1, 2, PADA_ACT_RELU}, false, true, 9, 5, 7},
-        {{16, 17, 7, 3, 3, PADA_ACT_NONE}, true, false, 2, 16, 16},
+        /* c_in, c_out, kernel, stride, pad, act, groups, dilation; bias, norm; images, rows, columns; of images */
+        {{16, 16, 3, 1, 1, PADA_ACT_RELU, 1, 1}, false, true, 9, 8, 8, false},
+        {{16, 16, 3, 1, 1, PADA_ACT_RELU, 1, 1}, false, true, 2, 32, 32, false},
+        {{16, 16, 3, 1, 1, PADA_ACT_NONE, 1, 1}, false, false, 33, 5, 7, false},
+        {{16, 16, 3, 1, 1, PADA_ACT_RELU, 1, 1}, true, false, 1, 17, 9, false},
+        {{16, 16, 3, 1, 1, PADA_ACT_RELU, 1, 1}, false, true, 7, 12, 12, false},
+        {{16, 16, 3, 1, 1, PADA_ACT_RELU, 1, 1}, false, false, 8, 1, 1, false},
+        {{16, 16, 3, 1, 1, PADA_ACT_RELU, 1, 1}, false, true, 9, 2, 3, false},
+        {{32, 32, 3, 1, 1, PADA_ACT_RELU, 1, 1}, false, true, 7, 16, 16, false},
+        {{32, 32, 3, 1, 1, PADA_ACT_RELU, 1, 1}, false, true, 1, 8, 8, false},
+        {{64, 64, 3, 1, 1, PADA_ACT_RELU, 1, 1}, false, true, 9, 8, 8, false},
+        {{64, 64, 3, 1, 1, PADA_ACT_NONE, 1, 1}, false, false, 2, 5, 7, false},
+        {{17, 15, 3, 1, 1, PADA_ACT_RELU, 1, 1}, false, true, 8, 16, 16, false},
+        {{15, 17, 3, 1, 1, PADA_ACT_RELU, 1, 1}, true, false, 2, 17, 9, false},
+        {{1, 32, 3, 1, 1, PADA_ACT_NONE, 1, 1}, false, true, 9, 12, 12, false},
+        {{3, 16, 3, 1, 1, PADA_ACT_NONE, 1, 1}, false, true, 33, 8, 8, false},
+        {{32, 1, 3, 1, 1, PADA_ACT_RELU, 1, 1}, false, true, 2, 8, 8, false},
+        {{3, 64, 3, 1, 1, PADA_ACT_RELU, 1, 1}, true, false, 1, 2, 3, false},
+        {{64, 3, 3, 1, 1, PADA_ACT_RELU, 1, 1}, true, true, 7, 5, 7, false},
+        {{16, 32, 3, 2, 1, PADA_ACT_RELU, 1, 1}, false, true, 7, 16, 16, false},
+        {{32, 64, 3, 2, 1, PADA_ACT_RELU, 1, 1}, false, true, 9, 8, 8, false},
+        {{16, 32, 3, 2, 1, PADA_ACT_RELU, 1, 1}, false, false, 2, 17, 9, false},
+        {{17, 33, 3, 2, 1, PADA_ACT_NONE, 1, 1}, true, false, 8, 5, 7, false},
+        {{16, 32, 3, 2, 1, PADA_ACT_RELU, 1, 1}, false, false, 33, 1, 1, false},
+        {{16, 16, 1, 1, 0, PADA_ACT_RELU, 1, 1}, false, true, 33, 8, 8, false},
+        {{16, 16, 1, 1, 0, PADA_ACT_RELU, 1, 1}, false, true, 2, 32, 32, false},
+        {{32, 64, 1, 1, 0, PADA_ACT_NONE, 1, 1}, false, false, 8, 8, 8, false},
+        {{64, 64, 1, 1, 0, PADA_ACT_RELU, 1, 1}, false, true, 9, 8, 8, false},
+        {{17, 15, 1, 1, 0, PADA_ACT_RELU, 1, 1}, true, false, 7, 17, 9, false},
+        {{1, 1, 1, 1, 0, PADA_ACT_RELU, 1, 1}, false, false, 9, 1, 1, false},
+        {{3, 17, 1, 1, 0, PADA_ACT_NONE, 1, 1}, false, true, 1, 12, 12, false},
+        {{15, 64, 1, 2, 0, PADA_ACT_RELU, 1, 1}, false, true, 8, 5, 7, false},
+        {{16, 16, 5, 1, 2, PADA_ACT_RELU, 1, 1}, false, true, 2, 12, 12, false},
+        {{3, 32, 5, 2, 2, PADA_ACT_RELU, 1, 1}, true, false, 7, 17, 9, false},
+        {{17, 16, 3, 1, 0, PADA_ACT_RELU, 1, 1}, false, true, 8, 8, 8, false},
+        {{16, 16, 3, 1, 2, PADA_ACT_RELU, 1, 1}, false, true, 9, 5, 7, false},
+        {{16, 17, 7, 3, 3, PADA_ACT_NONE, 1, 1}, true, false, 2, 16, 16, false},
     };
     int wrong = 0;
 
@@ -247,15 +153,15 @@ static int run_sum_case(const sum_case *s, pada_shape image, int n_images)
         double error = INFINITY;
         if (is_best_of_others(pada_backend_get(i)) || !open_tested(i, 2, &backend, &device))
             continue;
-        const double tolerance = tolerance_of(backend);
+        const double tolerance = case_tolerance(backend);
         for (int seed = 0; seed < n_seeds && error > tolerance; seed++) {
             case_result want;
             graph_case c;
             case_init(&c, image, n_images, (uint64_t)seed);
             s->build(&c);
             case_run(&c, ref, oracle, CASE_TRAIN_STAGED, &want);
-            error = run_against(&c, backend, device, &want, s->name,
-                                seed < n_seeds - 1 ? INFINITY : tolerance);
+            error = case_run_against(&c, backend, device, &want, s->name,
+                                     seed < n_seeds - 1 ? INFINITY : tolerance);
             if (s->kinks && backend->half) error = 0; /* 8 bits are often on the wrong side */
             case_result_deinit(&want);
             case_deinit(&c);
@@ -282,7 +188,7 @@ static void test_everything_else(void **state)
 /* Images with fewer pixels than a pool or a kernel reaches over. */
 static void tiny(graph_case *c)
 {
-    const pada_conv conv = {0, 16, 3, 1, 1, PADA_ACT_NONE};
+    const pada_conv conv = pada_conv_make(0, 16, 3, 1, 1, PADA_ACT_NONE);
     const pada_value y = case_sum1(c, case_norm(case_conv(c, c->images_value, conv, false)));
     const pada_value z = case_conv(c, y, conv, false);
 
@@ -310,8 +216,9 @@ static void build_mixed(graph_case *c, int n_images)
 {
     case_init(c, (pada_shape){3, 8, 8}, n_images, 11);
     case_random_weights(c);
-    const pada_conv conv3 = {0, 17, 3, 1, 1, PADA_ACT_RELU}, half = {0, 20, 3, 2, 1, PADA_ACT_RELU};
-    const pada_conv conv1 = {0, 17, 1, 1, 0, PADA_ACT_RELU6};
+    const pada_conv conv3 = pada_conv_make(0, 17, 3, 1, 1, PADA_ACT_RELU),
+                    half = pada_conv_make(0, 20, 3, 2, 1, PADA_ACT_RELU);
+    const pada_conv conv1 = pada_conv_make(0, 17, 1, 1, 0, PADA_ACT_RELU6);
     const pada_value x = case_sum1(c, case_norm(case_conv(c, c->images_value, conv3, false)));
     const pada_value a = case_sum2(c, case_norm(case_conv(c, x, conv3, false)), case_same(x));
     const pada_value b =
@@ -347,7 +254,7 @@ static void test_threads_and_batches(void **state)
                     case_run(&c, backend, fresh, CASE_TRAIN, &want[k]);
                     backend->close(fresh);
                 }
-                if (!same_bits(&r, &want[k]))
+                if (!case_same_bits(&r, &want[k]))
                     fail_msg("%s: a batch of %d differs with %d threads", backend->name, batches[k],
                              threads[t]);
                 assert_true(isfinite(r.loss[0]));
@@ -379,7 +286,7 @@ static void test_leftovers(void **state)
         case_run(&c, backend, device, CASE_TRAIN, &clean);
         c.leftover = NAN;
         case_run(&c, backend, device, CASE_TRAIN, &dirty);
-        if (!same_bits(&clean, &dirty)) {
+        if (!case_same_bits(&clean, &dirty)) {
             print_error("%s: NaN left in the work buffer spreads; loss %g, gradient %g\n",
                         backend->name, dirty.loss[0], dirty.grads[0]);
             wrong++;
@@ -418,7 +325,7 @@ static void test_permuted_batch(void **state)
             c.labels[n * 4 % N] = labels[n];
         }
         case_run(&c, backend, device, CASE_TRAIN, &after);
-        const double allowed = 2 * tolerance_of(backend);
+        const double allowed = 2 * case_tolerance(backend);
         for (int n = 0; n < N; n++) {
             CHECK_CLOSE(after.loss[n * 4 % N], before.loss[n], allowed);
             CHECK_CLOSE(after.norm[n * 4 % N], before.norm[n], allowed);

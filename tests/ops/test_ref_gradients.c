@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "ops/op_cases.h"
+#include "ops/op_changes.h"
 
 static const pada_backend *ref;
 static pada_device *device;
@@ -79,13 +79,17 @@ static double conv_at(const graph_case *c, const case_result *r, const pada_node
     const pada_conv *f = &node->conv;
     double sum = node->bias >= 0 ? c->params[node->bias + o] : 0;
 
-    for (int i = 0; i < f->c_in; i++)
-        for (int kh = 0; kh < f->kernel; kh++)
-            for (int kw = 0; kw < f->kernel; kw++)
-                sum += c->params[node->weight + ((o * f->c_in + i) * f->kernel + kh) * f->kernel +
-                                 kw] *
-                       activated(f->act, at(c, r, node->x, n, i, h * f->stride + kh - f->pad,
-                                            w * f->stride + kw - f->pad));
+    /* weights that do not exist, between channels of different groups, are zero */
+    for (int i = 0; i < f->c_in; i++) {
+        const int group = i / (f->c_in / f->groups), row = i % (f->c_in / f->groups);
+        if (o / (f->c_out / f->groups) != group) continue;
+        for (int t = 0; t < f->kernel * f->kernel; t++)
+            sum += c->params[node->weight +
+                             (o * (f->c_in / f->groups) + row) * f->kernel * f->kernel + t] *
+                   activated(f->act, at(c, r, node->x, n, i,
+                                        h * f->stride + t / f->kernel * f->dilation - f->pad,
+                                        w * f->stride + t % f->kernel * f->dilation - f->pad));
+    }
     return sum;
 }
 
@@ -231,6 +235,23 @@ static void test_convolutions(void **state)
     (void)state;
     for (int i = 0; i < N_CONV_GRID; i++) {
         const conv_case k = conv_grid(i);
+        graph_case c;
+        char name[128];
+        conv_case_name(&k, name, sizeof name);
+        conv_case_build(&c, &k, (uint64_t)i);
+        wrong += !is_right(&c, name);
+        case_deinit(&c);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+static void test_groups_and_dilation(void **state)
+{
+    int wrong = 0;
+    conv_case k;
+
+    (void)state;
+    for (int i = 0; group_grid(i, &k); i++) {
         graph_case c;
         char name[128];
         conv_case_name(&k, name, sizeof name);
@@ -408,6 +429,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_convolutions),
+        cmocka_unit_test(test_groups_and_dilation),
         cmocka_unit_test(test_everything_else),
         cmocka_unit_test(test_every_operator_was_checked),
         cmocka_unit_test(test_gradients_add_up),

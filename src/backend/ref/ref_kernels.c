@@ -6,23 +6,27 @@
 
 double pada_ref_act(pada_act act, double x)
 {
-    if (act == PADA_ACT_NONE) return x;
-    if (x < 0) return 0;
-    return act == PADA_ACT_RELU6 && x > 6 ? 6 : x;
+    switch (act) {
+    case PADA_ACT_NONE: return x;
+    case PADA_ACT_RELU: return x < 0 ? 0 : x;
+    case PADA_ACT_RELU6: return x < 0 ? 0 : x > 6 ? 6 : x;
+    }
+    return NAN;
 }
 
 double pada_ref_act_slope(pada_act act, double x)
 {
-    if (act == PADA_ACT_NONE) return 1;
-    return x > 0 && (act != PADA_ACT_RELU6 || x < 6);
+    switch (act) {
+    case PADA_ACT_NONE: return 1;
+    case PADA_ACT_RELU: return x > 0;
+    case PADA_ACT_RELU6: return x > 0 && x < 6;
+    }
+    return NAN;
 }
 
-/* The outputs o of a window position with input o * stride + k - pad inside [0, n): first and one
- * past last. */
-static void valid_range(int n, int n_out, int k, int stride, int pad, int *first, int *end)
+/* The outputs o of a tap with input o * stride + shift inside [0, n): first and one past last. */
+static void valid_range(int n, int n_out, int shift, int stride, int *first, int *end)
 {
-    const int shift = k - pad; /* input of output 0 */
-
     *first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
     *end = shift >= n ? 0 : (n - 1 - shift) / stride + 1;
     if (*end > n_out) *end = n_out;
@@ -36,22 +40,23 @@ typedef void row_fn(double *a, int stride, double *z, int count, double *weight)
 static void conv_rows(const pada_conv *conv, pada_shape in, pada_shape out, double *a, double *z,
                       double *weight, row_fn *row)
 {
-    const int k = conv->kernel, s = conv->stride;
+    const int k = conv->kernel, s = conv->stride, fan = conv->c_in / conv->groups;
 
     for (int o = 0; o < conv->c_out; o++)
-        for (int i = 0; i < conv->c_in; i++)
+        for (int i = 0; i < fan; i++)
             for (int kh = 0; kh < k; kh++)
                 for (int kw = 0; kw < k; kw++) {
-                    double *w = &weight[(((int64_t)o * conv->c_in + i) * k + kh) * k + kw];
+                    double *w = &weight[(((int64_t)o * fan + i) * k + kh) * k + kw];
+                    const int64_t c = o / (conv->c_out / conv->groups) * fan + i;
+                    /* inputs of output 0 */
+                    const int h_in = kh * conv->dilation - conv->pad;
+                    const int w_in = kw * conv->dilation - conv->pad;
                     int h0, h1, w0, w1;
-                    valid_range(in.h, out.h, kh, s, conv->pad, &h0, &h1);
-                    valid_range(in.w, out.w, kw, s, conv->pad, &w0, &w1);
-                    for (int h = h0; h < h1; h++) {
-                        const int64_t ih = h * s + kh - conv->pad, iw = w0 * s + kw - conv->pad;
-                        if (w1 > w0)
-                            row(&a[((int64_t)i * in.h + ih) * in.w + iw], s,
-                                &z[((int64_t)o * out.h + h) * out.w + w0], w1 - w0, w);
-                    }
+                    valid_range(in.h, out.h, h_in, s, &h0, &h1);
+                    valid_range(in.w, out.w, w_in, s, &w0, &w1);
+                    for (int h = h0; h < h1 && w1 > w0; h++)
+                        row(&a[(c * in.h + h * s + h_in) * in.w + w0 * s + w_in], s,
+                            &z[((int64_t)o * out.h + h) * out.w + w0], w1 - w0, w);
                 }
 }
 
