@@ -173,7 +173,8 @@ static void find_readers(pada_plan *p)
         if (!has_gradient(p, v) && node->op != PADA_OP_LOSS && node->op != PADA_OP_TAP) continue;
         for (int i = 0; i < node->n_terms; i++) {
             const pada_term *term = &q->terms[node->first_term + i];
-            const int pointwise = term->kind != PADA_TERM_AVGPOOL;
+            const bool pointwise =
+                term->kind == PADA_TERM_IDENTITY || term->kind == PADA_TERM_BATCHNORM;
             p->reader[term->x] = pointwise && p->reader[term->x] == NO_READER ? v : OTHER_READER;
         }
         if (node->op != PADA_OP_COMBINE && node->x != PADA_ZERO) p->reader[node->x] = OTHER_READER;

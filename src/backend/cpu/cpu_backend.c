@@ -133,13 +133,34 @@ int pada_cpu_group_size(const pada_program *q, const pada_stage *stage)
     return group < 1 ? 1 : (int)(group > chunk ? chunk : group);
 }
 
-static const cpu_conv_kernel *choose(const pada_device *d, const pada_conv *conv, bool planar)
+/* The first kernel that lists this convolution. */
+static pada_status choose(const pada_device *d, const pada_conv *conv, bool planar,
+                          const cpu_conv_kernel **out)
 {
     const cpu_conv_kernel *const *k = d->k->convs;
+    char text[128];
 
-    while (!(*k)->fits(conv, planar))
+    while (*k && !(*k)->fits(conv, planar))
         k++;
-    return *k;
+    *out = *k;
+    if (*k) return PADA_OK;
+    return PADA_FAIL(PADA_EUNSUPPORTED, "the cpu backend has no kernel for a %s",
+                     pada_conv_text(conv, text, sizeof text));
+}
+
+/* Refuses what the kernels of sums and means do not know. */
+static pada_status check_node(const pada_program *q, const pada_node *node)
+{
+    if (node->n_terms > CPU_MAX_TERMS)
+        return PADA_FAIL(PADA_EUNSUPPORTED, "sum of %d terms; the cpu backend takes %d",
+                         node->n_terms, CPU_MAX_TERMS);
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
+        if (!pada_set_has(CPU_TERMS, (int)q->terms[t].kind))
+            return PADA_FAIL(PADA_EUNSUPPORTED, "the cpu backend has no terms of kind %d",
+                             (int)q->terms[t].kind);
+    if (node->op == PADA_OP_GAP && !pada_set_has(CPU_ACTS, (int)node->act))
+        return PADA_FAIL(PADA_EUNSUPPORTED, "the cpu backend has no activation %d", (int)node->act);
+    return PADA_OK;
 }
 
 static pada_status grow(cpu_buffer *buffer, int64_t floats)
@@ -168,7 +189,7 @@ static pada_status cpu_prepare(pada_device *d, const pada_program *q)
     for (int s = 0; s < q->n_stages; s++) {
         const int group = pada_cpu_group_size(q, &q->stages[s]);
         const cpu_layer *last = NULL;
-        pada_value last_x = PADA_ZERO;
+        const pada_node *last_node = NULL;
         int64_t accumulator = 0, partial = 0;
         for (int i = q->stages[s].first; i < q->stages[s].first + q->stages[s].count; i++) {
             const pada_code code = q->instrs[i].code;
@@ -178,9 +199,11 @@ static pada_status cpu_prepare(pada_device *d, const pada_program *q)
             *layer = (cpu_layer){.accumulator = accumulator, .partial = partial, .packed = packed};
             if (code == PADA_CODE_CONV_FWD || code == PADA_CODE_CONV_BWD) {
                 const pada_shape in = q->nodes[node->x].shape;
-                layer->kernel = choose(d, &node->conv, q->nodes[node->x].op == PADA_OP_INPUT);
+                PADA_TRY(
+                    choose(d, &node->conv, q->nodes[node->x].op == PADA_OP_INPUT, &layer->kernel));
                 layer->weights = pada_conv_weights(&node->conv);
-                layer->same_x = last && last_x == node->x && last->kernel == layer->kernel;
+                layer->same_x = last && last->kernel == layer->kernel && last_node->x == node->x &&
+                                last_node->conv.act == node->conv.act;
                 packed +=
                     cpu_round_up(layer->kernel->weight_floats(&node->conv, backward), CPU_UNIT);
                 scratch = most(scratch,
@@ -189,13 +212,11 @@ static pada_status cpu_prepare(pada_device *d, const pada_program *q)
                     accumulator +=
                         cpu_round_up(layer->kernel->accumulator_floats(&node->conv), CPU_UNIT);
                 last = backward ? NULL : layer;
-                last_x = node->x;
+                last_node = node;
             } else if (code == PADA_CODE_LINEAR_BWD && node->x != PADA_ZERO) {
                 layer->weights = (int64_t)node->shape.c * q->nodes[node->x].shape.c;
             } else {
-                if (node->n_terms > CPU_MAX_TERMS)
-                    return PADA_FAIL(PADA_EUNSUPPORTED, "sum of %d terms; the cpu backend takes %d",
-                                     node->n_terms, CPU_MAX_TERMS);
+                PADA_TRY(check_node(q, node));
                 /* pooling: three rows */
                 scratch = most(scratch, 3 * (int64_t)node->shape.w * d->k->width);
                 if (node->op == PADA_OP_COMBINE) last = NULL;

@@ -1,4 +1,4 @@
-/* cpu_conv_direct.c - convolutions of any kernel, stride and padding, computed as they are defined.
+/* cpu_conv_direct.c - dense convolutions of any kernel, stride and padding, computed as they are defined.
  *
  * One broadcast input value meets a vector of output channels. Packed weights: [out block][tap][in
  * channel, padded][VW out channels], for the backward direction with in and out exchanged: taps
@@ -36,8 +36,15 @@ static geometry make_geometry(const pada_conv *conv, pada_shape in, pada_shape o
 
 static bool direct_fits(const pada_conv *conv, bool planar)
 {
-    (void)conv, (void)planar;
-    return true;
+    static const pada_conv_list list = {.kernels = PADA_ANY,
+                                        .strides = PADA_ANY,
+                                        .pads = PADA_ANY,
+                                        .dilations = PADA_ONE(1),
+                                        .groupings = PADA_ONE(PADA_DENSE),
+                                        .acts = CPU_ACTS};
+
+    (void)planar;
+    return pada_conv_in(&list, conv);
 }
 
 static int64_t direct_weight_floats(const pada_conv *conv, bool backward)

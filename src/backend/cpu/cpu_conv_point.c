@@ -11,7 +11,14 @@ enum { STRIP = 64 }; /* pixels */
 
 static bool point_fits(const pada_conv *conv, bool planar)
 {
-    return !planar && conv->kernel == 1 && conv->stride == 1 && conv->pad == 0;
+    static const pada_conv_list list = {.kernels = PADA_ONE(1),
+                                        .strides = PADA_ONE(1),
+                                        .pads = PADA_ONE(0),
+                                        .dilations = PADA_ANY, /* of a single tap */
+                                        .groupings = PADA_ONE(PADA_DENSE),
+                                        .acts = CPU_ACTS};
+
+    return !planar && pada_conv_in(&list, conv);
 }
 
 static int64_t point_weight_floats(const pada_conv *conv, bool backward)

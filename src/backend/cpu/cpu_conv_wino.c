@@ -19,8 +19,15 @@ static const float filter_levels[LEVELS][3] = {
 
 static bool wino_fits(const pada_conv *conv, bool planar)
 {
+    static const pada_conv_list list = {.kernels = PADA_ONE(3),
+                                        .strides = PADA_ONE(1),
+                                        .pads = PADA_ONE(1),
+                                        .dilations = PADA_ONE(1),
+                                        .groupings = PADA_ONE(PADA_DENSE),
+                                        .acts = CPU_ACTS};
+
     /* With few input channels the transforms cost more than they save. */
-    return !planar && conv->kernel == 3 && conv->stride == 1 && conv->pad == 1 && conv->c_in >= 4;
+    return !planar && conv->c_in >= 4 && pada_conv_in(&list, conv);
 }
 
 static int64_t wino_weight_floats(const pada_conv *conv, bool backward)

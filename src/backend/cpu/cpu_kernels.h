@@ -11,6 +11,12 @@
 
 #include "backend/backend.h"
 
+/* The activations that kernels know: activate and activate_grad of cpu_prepare.h. */
+#define CPU_ACTS (PADA_ONE(PADA_ACT_NONE) | PADA_ONE(PADA_ACT_RELU) | PADA_ONE(PADA_ACT_RELU6))
+/* And the terms of sums: cpu_combine.c. */
+#define CPU_TERMS \
+    (PADA_ONE(PADA_TERM_IDENTITY) | PADA_ONE(PADA_TERM_BATCHNORM) | PADA_ONE(PADA_TERM_AVGPOOL))
+
 /* A tensor of a group of images. */
 typedef struct cpu_tensor {
     float *data;
@@ -22,8 +28,9 @@ typedef struct cpu_conv_job {
     const pada_conv *conv;
     pada_shape in, out;
     int n_images;
-    bool planar;         /* x is [c, h, w] without blocks: images of the data set */
-    bool same_x;         /* the scratch still holds this x, prepared by the same kernel */
+    bool planar; /* x is [c, h, w] without blocks: images of the data set */
+    /* the scratch still holds this x, prepared by the same kernel for the same activation */
+    bool same_x;
     cpu_tensor x, z;     /* z: written forward; read backward where coef is set */
     const float *weight; /* packed for the direction */
     const float *bias;   /* plain, or NULL */
@@ -70,7 +77,7 @@ typedef struct cpu_term {
 typedef struct cpu_kernels {
     const char *name;
     int width; /* channels in a vector */
-    /* best first; the last one fits everything; NULL-terminated */
+    /* best first, NULL-terminated; what none of them fits is refused */
     const cpu_conv_kernel *const *convs;
 
     void (*combine)(const cpu_term *terms, int n_terms, pada_shape shape, int n_images,

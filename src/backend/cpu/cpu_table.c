@@ -1,10 +1,10 @@
 /* cpu_table.c - the kernels of one instruction set in one table. */
 #include "backend/cpu/cpu_isa.h"
 
-/* Best first; the last one fits everything. */
-static const cpu_conv_kernel *const convs[] = {&PADA_ISA(pada_cpu_conv_wino),
-                                               &PADA_ISA(pada_cpu_conv_point),
-                                               &PADA_ISA(pada_cpu_conv_direct), NULL};
+/* Best first. */
+static const cpu_conv_kernel *const convs[] = {
+    &PADA_ISA(pada_cpu_conv_wino), &PADA_ISA(pada_cpu_conv_point), &PADA_ISA(pada_cpu_conv_direct),
+    &PADA_ISA(pada_cpu_conv_general), NULL};
 
 #define STRING_(x) #x
 #define STRING(x)  STRING_(x)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "backend/cuda/cuda_device.h"
+#include "backend/cuda/cuda_known.h"
 
 /* ---- opening ---- */
 
@@ -223,6 +224,7 @@ static pada_status cuda_prepare(pada_device *d, const pada_program *q)
     int64_t dz = 0, floats = 0, doubles = 0;
 
     PADA_TRY(cuda_status(d->failure.error, d->failure.what));
+    PADA_TRY(pada_cuda_check(q));
     for (int i = 0; i < q->n_instrs; i++) {
         const pada_instr *instr = &q->instrs[i];
         const pada_node *node = &q->nodes[instr->v];

@@ -21,9 +21,15 @@ enum {
 
 bool pada_cuda_conv_mma_fits(const cuda_conv_job *job)
 {
+    const pada_conv_list list = {/* kernels, strides, pads */ PADA_ANY,
+                                 PADA_ANY,
+                                 PADA_ANY,
+                                 /* dilations */ PADA_ONE(1),
+                                 /* groupings */ PADA_ONE(PADA_DENSE),
+                                 /* acts */ PADA_ONE(PADA_ACT_NONE) | PADA_ONE(PADA_ACT_RELU)};
     const int64_t most = INT32_MAX;
 
-    return job->x.half && job->conv.act != PADA_ACT_RELU6 && job->conv.c_out % 8 == 0 &&
+    return job->x.half && pada_conv_in(&list, &job->conv) && job->conv.c_out % 8 == 0 &&
            job->n_images * job->x.stride < most &&
            job->n_images * pada_shape_count(job->out) < most;
 }

@@ -1,23 +1,80 @@
-/* cuda_known.c - which instructions the fused kernels know. */
+/* cuda_known.c - which nodes there are kernels for, and which instructions the fused ones know. */
 #include "backend/cuda/cuda_known.h"
 
 #include "backend/cuda/cuda_kernels.h"
 
+/* ---- what there is any kernel for ---- */
+
+#define ACTS (PADA_ONE(PADA_ACT_NONE) | PADA_ONE(PADA_ACT_RELU) | PADA_ONE(PADA_ACT_RELU6))
+#define TERMS \
+    (PADA_ONE(PADA_TERM_IDENTITY) | PADA_ONE(PADA_TERM_BATCHNORM) | PADA_ONE(PADA_TERM_AVGPOOL))
+#define OPS                                                                         \
+    (PADA_ONE(PADA_OP_INPUT) | PADA_ONE(PADA_OP_CONV) | PADA_ONE(PADA_OP_COMBINE) | \
+     PADA_ONE(PADA_OP_GAP) | PADA_ONE(PADA_OP_LINEAR) | PADA_ONE(PADA_OP_TAP) |     \
+     PADA_ONE(PADA_OP_PROBE) | PADA_ONE(PADA_OP_LOSS))
+
+/* Those of cuda_conv.cu. */
+static const pada_conv_list general_convs = {.kernels = PADA_ANY,
+                                             .strides = PADA_ANY,
+                                             .pads = PADA_ANY,
+                                             .dilations = PADA_ONE(1),
+                                             .groupings = PADA_ONE(PADA_DENSE),
+                                             .acts = ACTS};
+
+static pada_status check_node(const pada_program *q, const pada_node *node)
+{
+    char text[128];
+
+    if (!pada_set_has(OPS, (int)node->op))
+        return PADA_FAIL(PADA_EUNSUPPORTED, "the cuda backend has no operator %s",
+                         pada_op_name(node->op));
+    if (node->op == PADA_OP_CONV && !pada_conv_in(&general_convs, &node->conv))
+        return PADA_FAIL(PADA_EUNSUPPORTED, "the cuda backend has no kernel for a %s",
+                         pada_conv_text(&node->conv, text, sizeof text));
+    if (node->op == PADA_OP_GAP && !pada_set_has(ACTS, (int)node->act))
+        return PADA_FAIL(PADA_EUNSUPPORTED, "the cuda backend has no activation %d",
+                         (int)node->act);
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
+        if (!pada_set_has(TERMS, (int)q->terms[t].kind))
+            return PADA_FAIL(PADA_EUNSUPPORTED, "the cuda backend has no terms of kind %d",
+                             (int)q->terms[t].kind);
+    return PADA_OK;
+}
+
+pada_status pada_cuda_check(const pada_program *q)
+{
+    for (int v = 0; v < q->n_nodes; v++)
+        PADA_TRY(check_node(q, &q->nodes[v]));
+    return PADA_OK;
+}
+
+/* ---- node kernels ---- */
+
 bool pada_cuda_is_node_conv(const pada_program *q, pada_value v)
 {
+    static const pada_conv_list list = {.kernels = PADA_ONE(1) | PADA_ONE(3),
+                                        .strides = PADA_ONE(1),
+                                        .pads = PADA_ONE(0) | PADA_ONE(1),
+                                        .dilations = PADA_ONE(1),
+                                        .groupings = PADA_ONE(PADA_DENSE),
+                                        .acts = PADA_ONE(PADA_ACT_NONE) | PADA_ONE(PADA_ACT_RELU)};
     const pada_node *node = &q->nodes[v];
     const pada_conv *c = &node->conv;
 
-    return node->op == PADA_OP_CONV && node->bias < 0 && c->stride == 1 && c->c_in == c->c_out &&
-           c->act != PADA_ACT_RELU6 && (c->kernel == 3 || c->kernel == 1) &&
-           c->pad == c->kernel / 2 && pada_cuda_node_fits(q->nodes[v].shape);
+    return node->op == PADA_OP_CONV && node->bias < 0 && pada_conv_in(&list, c) &&
+           c->c_in == c->c_out && c->pad == c->kernel / 2 && pada_cuda_node_fits(node->shape);
+}
+
+static bool is_pool(const pada_term *t, int kernel, int stride, int pad)
+{
+    return t->kind == PADA_TERM_AVGPOOL && t->pool.kernel == kernel && t->pool.stride == stride &&
+           t->pool.pad == pad;
 }
 
 bool pada_cuda_is_node_term(const pada_term *t)
 {
     if (t->kind == PADA_TERM_BATCHNORM) return !pada_norm_is_affine(&t->norm);
-    return t->kind != PADA_TERM_AVGPOOL ||
-           (t->pool.kernel == 3 && t->pool.stride == 1 && t->pool.pad == 1);
+    return t->kind == PADA_TERM_IDENTITY || is_pool(t, 3, 1, 1);
 }
 
 bool pada_cuda_is_node_norms(const pada_program *q, pada_value v)
@@ -44,9 +101,15 @@ bool pada_cuda_is_node_combine(const pada_program *q, pada_value v)
 
 static bool is_plain_conv(const pada_node *node, int kernel, int stride, pada_act act)
 {
+    const pada_conv_list list = {.kernels = PADA_ONE(kernel),
+                                 .strides = PADA_ONE(stride),
+                                 .pads = PADA_ONE(kernel / 2),
+                                 .dilations = PADA_ONE(1),
+                                 .groupings = PADA_ONE(PADA_DENSE),
+                                 .acts = PADA_ONE(act)};
+
     return node->op == PADA_OP_CONV && node->x != PADA_ZERO && node->bias < 0 &&
-           node->conv.kernel == kernel && node->conv.stride == stride &&
-           node->conv.pad == kernel / 2 && node->conv.act == act;
+           pada_conv_in(&list, &node->conv);
 }
 
 bool pada_cuda_is_strided(const pada_program *q, pada_value v)
@@ -59,8 +122,7 @@ bool pada_cuda_is_strided(const pada_program *q, pada_value v)
 
 bool pada_cuda_is_halving(const pada_term *t)
 {
-    return t->kind == PADA_TERM_AVGPOOL && t->pool.kernel == 2 && t->pool.stride == 2 &&
-           t->pool.pad == 0;
+    return is_pool(t, 2, 2, 0);
 }
 
 /* The 2x2 means beside it. */

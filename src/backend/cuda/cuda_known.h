@@ -1,4 +1,4 @@
-/* cuda_known.h - which instructions of a program the fused kernels know: shapes, kernels, activations. All of them
+/* cuda_known.h - what the kernels accept: operators, shapes, kernels, activations. The fused ones all
  * want activations in bfloat16, but for the head. */
 #ifndef PADA_BACKEND_CUDA_CUDA_KNOWN_H
 #define PADA_BACKEND_CUDA_CUDA_KNOWN_H
@@ -8,6 +8,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Refuses a program that needs more than the general kernels know. */
+pada_status pada_cuda_check(const pada_program *q);
 
 /* Node kernels. */
 bool pada_cuda_is_node_conv(const pada_program *q, pada_value v);

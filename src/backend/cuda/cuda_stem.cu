@@ -22,8 +22,15 @@ enum {
 
 bool pada_cuda_stem_fits(const pada_conv *conv, pada_shape in)
 {
-    return conv->kernel == 3 && conv->stride == 1 && conv->pad == 1 && conv->c_in == IN &&
-           conv->c_out == OUT && conv->act == PADA_ACT_NONE && in.h == SIZE && in.w == SIZE;
+    const pada_conv_list list = {/* kernels */ PADA_ONE(3),
+                                 /* strides */ PADA_ONE(1),
+                                 /* pads */ PADA_ONE(1),
+                                 /* dilations */ PADA_ONE(1),
+                                 /* groupings */ PADA_ONE(PADA_DENSE),
+                                 /* acts */ PADA_ONE(PADA_ACT_NONE)};
+
+    return pada_conv_in(&list, conv) && conv->c_in == IN && conv->c_out == OUT && in.h == SIZE &&
+           in.w == SIZE;
 }
 
 static __device__ __forceinline__ void load_image(const void *x, uint2 *to)
