@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "data/augment.h"
 
 static const uint8_t *image_of(const pada_dataset *data, pada_split split, int i)
 {
@@ -27,7 +26,7 @@ static void close_nothing(pada_dataset *data)
 static const pada_dataset_ops random_ops = {
     .name = "random", .close = close_nothing, .image = image_of, .label = label_of};
 
-static pada_status make_room(pada_bench_images *b, int n, int n_batch)
+static pada_status make_room(pada_bench_images *b, int n)
 {
     const size_t count = (size_t)pada_shape_count(b->data.shape);
     void *mem;
@@ -36,10 +35,6 @@ static pada_status make_room(pada_bench_images *b, int n, int n_batch)
     b->bytes = mem;
     PADA_TRY(pada_calloc(&mem, (size_t)n, sizeof *b->labels));
     b->labels = mem;
-    PADA_TRY(pada_calloc(&mem, (size_t)n_batch, sizeof *b->picks));
-    b->picks = mem;
-    PADA_TRY(pada_alloc_aligned(&mem, (size_t)n_batch * count * sizeof *b->images));
-    b->images = mem;
     return PADA_OK;
 }
 
@@ -59,24 +54,20 @@ pada_status pada_bench_images_init(pada_bench_images *b, pada_engine *engine, in
         for (int level = 0; level < 256; level++)
             b->data.levels[c][level] = (float)(3.4 * level / 255 - 1.7);
     PADA_ASSERT(n_batch > 0 && n_batch <= n);
-    PADA_TRY(make_room(b, n, n_batch));
+    PADA_TRY(make_room(b, n));
     pada_rng_init(&rng, seed, "bench images", 0);
     for (int64_t i = 0; i < n * pada_shape_count(b->data.shape); i++)
         b->bytes[i] = (uint8_t)pada_rng_below(&rng, 256);
     for (int i = 0; i < n; i++)
         b->labels[i] = (int32_t)pada_rng_below(&rng, (uint32_t)config->classes);
-    for (int i = 0; i < n_batch; i++)
-        b->picks[i] = pada_augment_pick(&b->data, i, pada_augment_draw(&b->data, seed, 0, i));
-    b->batch = (pada_batch){.n = n_batch, .labels = b->labels, .split = PADA_SPLIT_TRAIN};
     PADA_TRY(pada_engine_hold(engine, &b->data, PADA_SPLIT_TRAIN));
-    if (pada_engine_holds(engine, &b->data, PADA_SPLIT_TRAIN)) {
-        b->batch.picks = b->picks;
-        return PADA_OK;
+    PADA_TRY(pada_batch_maker_init(&b->maker, &b->data, PADA_SPLIT_TRAIN,
+                                   pada_engine_holds(engine, &b->data, PADA_SPLIT_TRAIN), n_batch));
+    for (int i = 0; i < n_batch; i++) {
+        const pada_augmentation how = pada_augment_draw(&b->data, seed, 0, i);
+        pada_batch_maker_put(&b->maker, i, i, &how);
     }
-    for (int i = 0; i < n_batch; i++)
-        pada_augment_image(&b->data, PADA_SPLIT_TRAIN, i, pada_augment_draw(&b->data, seed, 0, i),
-                           b->images + i * pada_shape_count(b->data.shape));
-    b->batch.images = b->images;
+    b->batch = pada_batch_maker_batch(&b->maker, n_batch);
     return PADA_OK;
 }
 
@@ -84,6 +75,5 @@ void pada_bench_images_deinit(pada_bench_images *b)
 {
     pada_free(b->bytes);
     pada_free(b->labels);
-    pada_free(b->picks);
-    pada_free(b->images);
+    pada_batch_maker_deinit(&b->maker);
 }

@@ -2,6 +2,7 @@
 #ifndef PADA_CLI_BENCH_IMAGES_H
 #define PADA_CLI_BENCH_IMAGES_H
 
+#include "data/batch_maker.h"
 #include "data/dataset.h"
 #include "engine/engine.h"
 
@@ -13,9 +14,8 @@ typedef struct pada_bench_images {
     pada_dataset data; /* first: its functions get a pointer to it */
     uint8_t *bytes;    /* [n, 3, h, w] */
     int32_t *labels;
-    pada_pick *picks; /* the first images, cut and flipped at random */
-    float *images;    /* the same batch as numbers, for engines that do not hold the data */
-    pada_batch batch;
+    pada_batch_maker maker;
+    pada_batch batch; /* the first images, cut and flipped at random */
 } pada_bench_images;
 
 /* n images of the size and classes of the engine's space, the first n_batch of which are the batch. As in

@@ -19,15 +19,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/augment.h"
+#include "data/batch_maker.h"
 
 #define N_SLOTS 3 /* one that is read, one ready, one being made */
-
-typedef struct slot {
-    float *images;    /* [batch_size, 3, h, w], owned; NULL if the engine holds them */
-    pada_pick *picks; /* [batch_size], owned; NULL otherwise */
-    int32_t *labels;  /* [batch_size], owned */
-} slot;
 
 typedef struct epoch {
     int number;
@@ -37,7 +31,7 @@ typedef struct epoch {
 
 struct pada_loader {
     pada_loader_desc desc;
-    slot slots[N_SLOTS];
+    pada_batch_maker slots[N_SLOTS];
     pthread_t thread;
     bool has_thread;
 
@@ -65,34 +59,17 @@ static int32_t image_at(const pada_loader *l, int position)
     return l->desc.images ? l->desc.images[number] : number;
 }
 
-/* One pick or image, and its label. */
-static void make_draw(const pada_loader *l, const slot *to, int position, int i)
-{
-    const pada_loader_desc *d = &l->desc;
-    const int32_t image = image_at(l, position);
-
-    if (d->held) {
-        to->labels[i] = d->data->ops->label(d->data, d->split, image);
-        to->picks[i] = (pada_pick){.image = image};
-        if (d->augment)
-            to->picks[i] = pada_augment_pick(
-                d->data, image, pada_augment_draw(d->data, d->seed, l->epoch.number, position));
-        return;
-    }
-    float *pixels = to->images + i * pada_shape_count(d->data->shape);
-    if (d->augment)
-        pada_augment_batch(d->data, d->split, &image, 1, d->seed, l->epoch.number, position, pixels,
-                           to->labels + i);
-    else
-        pada_dataset_fill(d->data, d->split, image, 1, pixels, to->labels + i);
-}
-
 static void make_batch(const pada_loader *l, int b)
 {
-    const int first = b * l->desc.batch_size, n = batch_count(l, b);
+    const pada_loader_desc *d = &l->desc;
+    const pada_batch_maker *to = &l->slots[b % N_SLOTS];
+    const int first = b * d->batch_size, n = batch_count(l, b);
 
-    for (int i = 0; i < n; i++)
-        make_draw(l, &l->slots[b % N_SLOTS], first + i, i);
+    for (int i = 0; i < n; i++) {
+        pada_augmentation how;
+        if (d->augment) how = pada_augment_draw(d->data, d->seed, l->epoch.number, first + i);
+        pada_batch_maker_put(to, i, image_at(l, first + i), d->augment ? &how : NULL);
+    }
 }
 
 /* The thread. */
@@ -121,21 +98,10 @@ static void *make_batches(void *loader)
 
 static pada_status make_slots(pada_loader *l)
 {
-    const size_t n = (size_t)l->desc.batch_size;
-    const size_t image_bytes = (size_t)pada_shape_count(l->desc.data->shape) * sizeof(float);
-    void *memory;
+    const pada_loader_desc *d = &l->desc;
 
-    for (int i = 0; i < N_SLOTS; i++) {
-        if (l->desc.held) {
-            PADA_TRY(pada_calloc(&memory, n, sizeof *l->slots[i].picks));
-            l->slots[i].picks = memory;
-        } else {
-            PADA_TRY(pada_alloc_aligned(&memory, n * image_bytes));
-            l->slots[i].images = memory;
-        }
-        PADA_TRY(pada_calloc(&memory, n, sizeof *l->slots[i].labels));
-        l->slots[i].labels = memory;
-    }
+    for (int i = 0; i < N_SLOTS; i++)
+        PADA_TRY(pada_batch_maker_init(&l->slots[i], d->data, d->split, d->held, d->batch_size));
     return PADA_OK;
 }
 
@@ -207,11 +173,8 @@ void pada_loader_destroy(pada_loader *l)
     pthread_cond_destroy(&l->done);
     pthread_cond_destroy(&l->work);
     pthread_mutex_destroy(&l->lock);
-    for (int i = 0; i < N_SLOTS; i++) {
-        pada_free(l->slots[i].images);
-        pada_free(l->slots[i].picks);
-        pada_free(l->slots[i].labels);
-    }
+    for (int i = 0; i < N_SLOTS; i++)
+        pada_batch_maker_deinit(&l->slots[i]);
     pada_free(l);
 }
 
@@ -259,17 +222,12 @@ void pada_loader_next(pada_loader *l, pada_draws *draws)
     while (l->made == l->given && l->given < l->end)
         pthread_cond_wait(&l->done, &l->lock);
     const int b = l->given;
-    if (b < l->end) {
-        l->given++;
-        draws->batch.n = batch_count(l, b);
-    }
+    const int n = b < l->end ? batch_count(l, b) : 0;
+    l->given += n > 0;
     pthread_mutex_unlock(&l->lock);
 
-    if (draws->batch.n == 0) return;
+    if (n == 0) return;
     draws->first = b * l->desc.batch_size;
-    draws->batch.images = l->slots[b % N_SLOTS].images;
-    draws->batch.picks = l->slots[b % N_SLOTS].picks;
-    draws->batch.split = (int)l->desc.split;
-    draws->batch.labels = l->slots[b % N_SLOTS].labels;
+    draws->batch = pada_batch_maker_batch(&l->slots[b % N_SLOTS], n);
     draws->indices = l->epoch.order + draws->first;
 }

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "data/batch_maker.h"
 #include "engine/engine_results.h"
 
 struct pada_evaluator {
@@ -12,29 +13,10 @@ struct pada_evaluator {
     pada_split split;
     int n_images, batch_size;
     bool has_hash;
-    uint64_t hash;    /* of the split and how its images are normalised */
-    float *images;    /* [batch_size, 3, h, w] */
-    pada_pick *picks; /* [batch_size], for engines that hold the images */
-    int32_t *labels;  /* [batch_size] */
-    double *logits;   /* [batch_size, classes] */
+    uint64_t hash;          /* of the split and how its images are normalised */
+    pada_batch_maker maker; /* for engines like the last one, which held the images or did not */
+    double *logits;         /* [batch_size, classes] */
 };
-
-static pada_status make_buffers(pada_evaluator *ev)
-{
-    const size_t n = (size_t)ev->batch_size;
-    void *memory;
-
-    PADA_TRY(
-        pada_calloc(&memory, n, (size_t)pada_shape_count(ev->data->shape) * sizeof *ev->images));
-    ev->images = memory;
-    PADA_TRY(pada_calloc(&memory, n, sizeof *ev->picks));
-    ev->picks = memory;
-    PADA_TRY(pada_calloc(&memory, n, sizeof *ev->labels));
-    ev->labels = memory;
-    PADA_TRY(pada_calloc(&memory, n, (size_t)ev->data->n_classes * sizeof *ev->logits));
-    ev->logits = memory;
-    return PADA_OK;
-}
 
 pada_status pada_evaluator_create(pada_evaluator **out, const pada_evaluator_desc *desc)
 {
@@ -57,10 +39,13 @@ pada_status pada_evaluator_create(pada_evaluator **out, const pada_evaluator_des
     ev->split = desc->split;
     ev->n_images = n_images;
     ev->batch_size = desc->batch_size < n_images ? desc->batch_size : n_images;
-    if ((st = make_buffers(ev)) != PADA_OK) {
+    st = pada_calloc(&memory, (size_t)ev->batch_size,
+                     (size_t)ev->data->n_classes * sizeof *ev->logits);
+    if (st != PADA_OK) {
         pada_evaluator_destroy(ev);
         return st;
     }
+    ev->logits = memory;
     *out = ev;
     return PADA_OK;
 }
@@ -68,9 +53,7 @@ pada_status pada_evaluator_create(pada_evaluator **out, const pada_evaluator_des
 void pada_evaluator_destroy(pada_evaluator *ev)
 {
     if (!ev) return;
-    pada_free(ev->images);
-    pada_free(ev->picks);
-    pada_free(ev->labels);
+    pada_batch_maker_deinit(&ev->maker);
     pada_free(ev->logits);
     pada_free(ev);
 }
@@ -95,18 +78,17 @@ void pada_evaluator_describe(pada_evaluator *ev, pada_text *out)
                   pada_split_name(ev->split), ev->n_images, ev->batch_size, ev->hash);
 }
 
-/* Images first .. first + n - 1, or only their numbers if the engine holds them. */
-static pada_batch make_batch(pada_evaluator *ev, const pada_engine *e, int first, int n)
+/* Room for a batch, of the kind that the engine takes. */
+static pada_status make_room(pada_evaluator *ev, const pada_engine *e)
 {
-    if (!pada_engine_holds(e, ev->data, ev->split)) {
-        pada_dataset_fill(ev->data, ev->split, first, n, ev->images, ev->labels);
-        return (pada_batch){.n = n, .images = ev->images, .labels = ev->labels};
-    }
-    for (int i = 0; i < n; i++) {
-        ev->picks[i] = (pada_pick){.image = first + i};
-        ev->labels[i] = ev->data->ops->label(ev->data, ev->split, first + i);
-    }
-    return (pada_batch){.n = n, .picks = ev->picks, .split = (int)ev->split, .labels = ev->labels};
+    const bool held = pada_engine_holds(e, ev->data, ev->split);
+
+    if (ev->maker.labels && ev->maker.held == held) return PADA_OK;
+    pada_batch_maker_deinit(&ev->maker);
+    const pada_status st =
+        pada_batch_maker_init(&ev->maker, ev->data, ev->split, held, ev->batch_size);
+    if (st != PADA_OK) pada_batch_maker_deinit(&ev->maker);
+    return st;
 }
 
 /* Runs all batches; logits: or NULL. */
@@ -116,7 +98,9 @@ static pada_status run_batches(pada_evaluator *ev, pada_engine *e, const pada_pa
     for (int first = 0; first < ev->n_images; first += ev->batch_size) {
         const int left = ev->n_images - first;
         const int n = left < ev->batch_size ? left : ev->batch_size;
-        const pada_batch batch = make_batch(ev, e, first, n);
+        for (int i = 0; i < n; i++)
+            pada_batch_maker_put(&ev->maker, i, first + i, NULL);
+        const pada_batch batch = pada_batch_maker_batch(&ev->maker, n);
         PADA_TRY(pada_engine_forward(e, path, &batch, PADA_EVAL));
         if (!logits) continue;
         pada_engine_logits(e, ev->logits);
@@ -134,6 +118,7 @@ pada_status pada_evaluator_run(pada_evaluator *ev, pada_engine *e, const pada_pa
     *out = (pada_evaluation){0};
     PADA_TRY(pada_engine_check_data(e, ev->data));
     PADA_TRY(pada_engine_hold(e, ev->data, ev->split));
+    PADA_TRY(make_room(ev, e));
     PADA_TRY(pada_engine_tally_begin(e, ev->n_images));
     const pada_status ran = run_batches(ev, e, path, logits);
     const pada_status read = pada_engine_tally_end(e, &view);
