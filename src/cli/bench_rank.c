@@ -22,42 +22,45 @@ pada_status pada_bench_rank_init(pada_bench_rank *r, const pada_bench_rank_desc 
         if (i > 0) PADA_TRY(make_engine(&r->workers[i].engine, desc));
         PADA_TRY(pada_evaluator_create(&r->workers[i].evaluator, &evaluator));
     }
-    return pada_pool_create(&r->pool, r->n_workers);
+    return pada_eval_queue_create(&r->queue, r->workers, r->n_workers);
 }
 
 void pada_bench_rank_deinit(pada_bench_rank *r)
 {
-    pada_pool_destroy(r->pool);
+    pada_eval_queue_destroy(r->queue);
     for (int i = 0; i < r->n_workers; i++) {
         pada_evaluator_destroy(r->workers[i].evaluator);
         if (i > 0) pada_engine_destroy(r->workers[i].engine);
     }
 }
 
-typedef struct evaluation_job {
-    const pada_bench_rank *rank;
+/* The same network again and again. */
+typedef struct repeats {
     const pada_path *path;
-    int burst;
-} evaluation_job;
+    int n_left;
+} repeats;
 
-static pada_status evaluate(void *context, int worker, int thread)
+static const pada_path *take(void *user, int *job)
 {
-    const evaluation_job *job = context;
-    const pada_ranking_worker *w = &job->rank->workers[worker];
-    pada_evaluation ignored;
+    repeats *r = user;
 
-    (void)thread;
-    for (int i = 0; i < job->burst; i++)
-        PADA_TRY(pada_evaluator_run(w->evaluator, w->engine, job->path, NULL, &ignored));
+    *job = 0;
+    return r->n_left-- > 0 ? r->path : NULL;
+}
+
+static pada_status forget(void *user, int job, const pada_evaluation *found)
+{
+    (void)user, (void)job, (void)found;
     return PADA_OK;
 }
 
 pada_status pada_bench_rank_time(pada_bench_rank *r, const pada_path *path, int burst, double *ms)
 {
-    evaluation_job job = {r, path, burst};
+    repeats user = {path, burst * r->n_workers};
+    const pada_eval_jobs jobs = {.user = &user, .take = take, .keep = forget};
     const double start = pada_clock_seconds();
 
-    PADA_TRY(pada_pool_try(r->pool, r->n_workers, evaluate, &job));
+    PADA_TRY(pada_eval_queue_run(r->queue, &jobs));
     *ms = 1e3 * (pada_clock_seconds() - start) / burst / r->n_workers;
     return PADA_OK;
 }

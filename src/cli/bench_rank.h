@@ -2,14 +2,13 @@
 #ifndef PADA_CLI_BENCH_RANK_H
 #define PADA_CLI_BENCH_RANK_H
 
-#include "base/pool.h"
 #include "cli/engine_args.h"
-#include "study/ranking.h"
+#include "study/eval_queue.h"
 
 typedef struct pada_bench_rank {
-    pada_ranking_worker workers[PADA_MAX_IN_FLIGHT]; /* the first engine is borrowed */
+    pada_eval_worker workers[PADA_MAX_IN_FLIGHT]; /* the first engine is borrowed */
     int n_workers;
-    pada_pool *pool; /* a thread for each */
+    pada_eval_queue *queue;
 } pada_bench_rank;
 
 /* Borrowed until deinit, but for `others`. */
@@ -25,7 +24,7 @@ typedef struct pada_bench_rank_desc {
 pada_status pada_bench_rank_init(pada_bench_rank *r, const pada_bench_rank_desc *desc);
 void pada_bench_rank_deinit(pada_bench_rank *r);
 
-/* Every worker evaluates the path `burst` times; *ms is the time of one evaluation. */
+/* Evaluates the path `burst` times for every worker; *ms is the time of one evaluation. */
 pada_status pada_bench_rank_time(pada_bench_rank *r, const pada_path *path, int burst, double *ms);
 
 #endif

@@ -318,7 +318,8 @@ static pada_status make_ranking(bench *b, const pada_engine_desc *desc)
                                           .others = desc,
                                           .seed = b->seed,
                                           .data = &b->images.data,
-                                          .n_workers = pada_in_flight(b->in_flight, b->backend)});
+                                          .n_workers = pada_eval_in_flight(
+                                              b->backend, (int)b->in_flight, PADA_MAX_IN_FLIGHT)});
 }
 
 static pada_status measure_paths(bench *b, const pada_engine_desc *desc, const char *what)

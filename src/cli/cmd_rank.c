@@ -403,8 +403,8 @@ static pada_status load_supernet(rank *r)
     pada_engine_desc desc;
 
     PADA_TRY(pada_engine_desc_from_args(&desc, &r->run_args.engine));
-    const int wanted = pada_in_flight(r->in_flight, desc.backend);
-    return pada_supernet_load(&r->net, r->seed, wanted < r->list.n ? wanted : r->list.n);
+    return pada_supernet_load(&r->net, r->seed,
+                              pada_eval_in_flight(desc.backend, (int)r->in_flight, r->list.n));
 }
 
 /* Where the ranking goes, and where scores are kept: in the run, unless it may only be read. */

@@ -37,8 +37,3 @@ pada_status pada_computing_desc_from_args(pada_engine_desc *desc, const pada_eng
                          desc->backend->name);
     return PADA_OK;
 }
-
-int pada_in_flight(int64_t given, const pada_backend *backend)
-{
-    return given > 0 ? (int)given : pada_backend_in_flight(backend);
-}

@@ -13,7 +13,6 @@ typedef struct pada_engine_args {
 /* --in-flight of the commands that have it; 0, what it is when it is not given: as the backend likes. */
 #define PADA_MAX_IN_FLIGHT  16
 #define PADA_IN_FLIGHT_HELP "networks evaluated side by side (default: 3 on a GPU, else 1)"
-int pada_in_flight(int64_t given, const pada_backend *backend);
 
 extern const pada_opt pada_engine_options[]; /* --backend --threads */
 

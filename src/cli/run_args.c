@@ -207,7 +207,7 @@ pada_status pada_supernet_open(pada_supernet *net, const pada_run_args *args,
     return PADA_OK;
 }
 
-static pada_status load_worker(pada_supernet *net, pada_ranking_worker *worker, uint64_t seed)
+static pada_status load_worker(pada_supernet *net, pada_eval_worker *worker, uint64_t seed)
 {
     pada_engine_desc desc = {.space = &net->space, .mode = PADA_EVAL};
 

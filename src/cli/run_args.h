@@ -52,7 +52,7 @@ typedef struct pada_supernet {
     pada_data_card card;   /* of the images of the training; json NULL: nobody says */
     pada_data_card images; /* of those in `data` */
     /* The first has its evaluator, and no engine, until all are loaded. */
-    pada_ranking_worker workers[PADA_MAX_IN_FLIGHT];
+    pada_eval_worker workers[PADA_MAX_IN_FLIGHT];
     int n_workers;
 } pada_supernet;
 

@@ -2,7 +2,6 @@
 #include "study/ranking.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,10 +10,10 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/pool.h"
 #include "base/text.h"
 #include "engine/engine_weights.h"
 #include "space/path_index.h"
+#include "study/eval_queue.h"
 #include "study/ranking_scores.h"
 
 /* What is evaluated once: the networks of a supernet that have the same canonical form there. */
@@ -43,11 +42,10 @@ typedef struct ranking {
     int n_asked, n_done; /* jobs that were asked for, and are done */
     int *entered;        /* [n_workers] supernet whose weights the engine has, or -1 */
 
-    /* While the workers run. The lock is of jobs, n_done and scores, too. */
-    pthread_mutex_t lock;
-    int next; /* all jobs before it are done or somebody's */
+    /* While the queue runs. */
+    int next; /* all jobs before it are done or a worker has them */
     double start, macs_left, macs_done;
-    bool is_stopped, has_failed;
+    bool is_stopped;
 } ranking;
 
 static int n_networks(const ranking *r)
@@ -66,7 +64,7 @@ static const pada_path *network(const ranking *r, int i)
 static void write_header(const ranking *r, pada_text *out)
 {
     const pada_space_config *sizes = &r->space->config;
-    const pada_ranking_worker *worker = &r->desc->workers[0];
+    const pada_eval_worker *worker = &r->desc->workers[0];
     const pada_backend *backend = pada_engine_backend(worker->engine);
 
     pada_text_add(out, "# pada scores 2: %s channels %d cells %d classes %d image size %d, ",
@@ -292,38 +290,37 @@ static double macs_of(const ranking *r, const job *j)
     return (double)cost.macs;
 }
 
-static pada_status enter_supernet(ranking *r, int worker, const job *j)
+static pada_status enter_supernet(void *user, int job_number, int worker, pada_engine *engine)
 {
+    ranking *r = user;
+    const job *j = &r->jobs[job_number];
+
     if (j->supernet == r->entered[worker]) return PADA_OK;
     r->entered[worker] = -1;
-    PADA_TRY(pada_family_enter(r->desc->family, j->supernet, r->desc->workers[worker].engine));
+    PADA_TRY(pada_family_enter(r->desc->family, j->supernet, engine));
     r->entered[worker] = j->supernet;
     return PADA_OK;
 }
 
-/* The part that workers do at the same time. */
-static pada_status evaluate(ranking *r, int worker, const job *j, pada_evaluation *found)
+/* What is to be evaluated next; NULL when all is done or taken, or nothing more shall be begun. */
+static const pada_path *take_job(void *user, int *job_number)
 {
-    const pada_ranking_worker *w = &r->desc->workers[worker];
-
-    PADA_TRY(enter_supernet(r, worker, j));
-    return pada_evaluator_run(w->evaluator, w->engine, &j->form, NULL, found);
-}
-
-/* What is to be evaluated next; NULL when all is done or somebody's, or nothing more shall be begun. */
-static job *take_job(ranking *r)
-{
+    ranking *r = user;
     const pada_ranking_desc *desc = r->desc;
 
     while (r->next < n_jobs(r) && r->jobs[r->next].done)
         r->next++;
-    if (r->is_stopped || r->has_failed || r->next == n_jobs(r)) return NULL;
+    if (r->is_stopped || r->next == n_jobs(r)) return NULL;
     r->is_stopped = desc->stop && desc->stop(desc->user);
-    return r->is_stopped ? NULL : &r->jobs[r->next++];
+    if (r->is_stopped) return NULL;
+    *job_number = r->next++;
+    return &r->jobs[*job_number].form;
 }
 
-static pada_status record(ranking *r, job *j, const pada_evaluation *found)
+static pada_status keep_result(void *user, int job_number, const pada_evaluation *found)
 {
+    ranking *r = user;
+    job *j = &r->jobs[job_number];
     const pada_ranking_desc *desc = r->desc;
 
     PADA_TRY(pada__scores_append(
@@ -346,41 +343,18 @@ static pada_status record(ranking *r, job *j, const pada_evaluation *found)
     return PADA_OK;
 }
 
-/* Evaluates networks until none is left for this worker. */
-static pada_status work(void *context, int worker, int thread)
-{
-    ranking *r = context;
-    pada_status st = PADA_OK;
-    pada_evaluation found;
-    job *j;
-
-    (void)thread;
-    pthread_mutex_lock(&r->lock);
-    while ((j = take_job(r))) {
-        pthread_mutex_unlock(&r->lock);
-        st = evaluate(r, worker, j, &found);
-        pthread_mutex_lock(&r->lock);
-        if (r->has_failed) break; /* nothing is appended to what may be half a line */
-        if (st == PADA_OK) st = record(r, j, &found);
-        r->has_failed = st != PADA_OK;
-    }
-    pthread_mutex_unlock(&r->lock);
-    return st;
-}
-
 static pada_status evaluate_all(ranking *r)
 {
-    const int n_workers = r->desc->n_workers;
-    pada_pool *pool;
+    const pada_eval_jobs jobs = {
+        .user = r, .take = take_job, .enter = enter_supernet, .keep = keep_result};
+    pada_eval_queue *queue;
 
-    PADA_TRY(pada_pool_create(&pool, n_workers));
+    PADA_TRY(pada_eval_queue_create(&queue, r->desc->workers, r->desc->n_workers));
     for (int i = 0; i < n_jobs(r); i++)
         if (!r->jobs[i].done) r->macs_left += macs_of(r, &r->jobs[i]);
     r->start = pada_clock_seconds();
-    pthread_mutex_init(&r->lock, NULL);
-    const pada_status st = pada_pool_try(pool, n_workers, work, r);
-    pthread_mutex_destroy(&r->lock);
-    pada_pool_destroy(pool);
+    const pada_status st = pada_eval_queue_run(queue, &jobs);
+    pada_eval_queue_destroy(queue);
     if (st == PADA_OK && r->is_stopped)
         return PADA_FAIL(PADA_ESTOPPED,
                          "stopped after %d of %d evaluations; the same command resumes it",

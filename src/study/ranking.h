@@ -18,6 +18,7 @@
 
 #include "base/status.h"
 #include "engine/engine.h"
+#include "study/eval_queue.h"
 #include "study/evaluate.h"
 #include "study/ranking_table.h"
 #include "train/family.h"
@@ -32,19 +33,14 @@ typedef struct pada_ranking_progress {
     double seconds_left; /* by the multiply-adds that are left */
 } pada_ranking_progress;
 
-/* Evaluates one network at a time. */
-typedef struct pada_ranking_worker {
-    pada_engine *engine; /* has the weights, or gets those of the family */
-    pada_evaluator *evaluator;
-} pada_ranking_worker;
-
 /* Everything is borrowed. The functions may be NULL; they are called from any thread, one at a time.
  */
 typedef struct pada_ranking_desc {
-    const pada_ranking_worker *workers; /* [n_workers] with the same weights and images */
-    int n_workers;                      /* at least 1; further ones get threads of their own */
-    const pada_family *family;          /* NULL: one supernet */
-    const pada_path *paths;             /* [n_paths], all different */
+    const pada_eval_worker
+        *workers;  /* [n_workers] with the same weights and images, or those of the family */
+    int n_workers; /* at least 1; further ones get threads of their own */
+    const pada_family *family; /* NULL: one supernet */
+    const pada_path *paths;    /* [n_paths], all different */
     int n_paths;
     const char *out;    /* replaced when all is done */
     const char *scores; /* folder, which is made, or NULL */

@@ -14,10 +14,10 @@ enum { N_PATHS = 9, N_FORMS = 6, N_IMAGES = 12, BATCH = 4, MAX_WORKERS = 3 };
 typedef struct fixture {
     pada_space space;
     pada_dataset *data;
-    pada_ranking_worker workers[MAX_WORKERS]; /* with the same weights */
-    int n_workers;                            /* that rank; 1 at first */
-    const pada_family *family;                /* NULL: one supernet */
-    const char *scores;                       /* folder that keeps them, or NULL */
+    pada_eval_worker workers[MAX_WORKERS]; /* with the same weights */
+    int n_workers;                         /* that rank; 1 at first */
+    const pada_family *family;             /* NULL: one supernet */
+    const char *scores;                    /* folder that keeps them, or NULL */
 } fixture;
 
 /* Six different forms: 1 and 2 are the same without dead edges, and so are 3, 4 and 5. */
