@@ -3,11 +3,11 @@
 #define PADA_REPORT_REPORT_PARTS_H
 
 #include "report/report.h"
-#include "report/run_history.h"
 #include "report/run_info.h"
 #include "study/ranking_table.h"
 #include "study/score_join.h"
 #include "study/scoreboard.h"
+#include "train/run_history.h"
 
 typedef struct pada__report_run {
     const char *name; /* the folder as given */

@@ -1,97 +1,67 @@
 /* run_cost.c - what a run has cost, from its metrics.csv. */
 #include "train/run_cost.h"
 
-#include <float.h>
 #include <math.h>
-#include <string.h>
 
-#include "base/csv.h"
-#include "base/file.h"
-#include "base/text.h"
+#include "train/run_history.h"
 
-enum { STEPS, PASSES, IMAGES, GMACS, SECONDS, N_COLUMNS };
-static const char *const names[N_COLUMNS] = {"steps", "passes", "images", "gmacs", "seconds"};
+enum { FIRST_LINE = 2 /* of the rows */ };
 
-/* Positions of columns in the first line; -1: not there. */
-static pada_status find_columns(pada_csv *csv, int *at, int *last)
+/* The sum of a column, whose numbers are not negative; NaN: it is not there. */
+static pada_status add_up(const pada_history *h, const char *run, const char *name, double *sum)
 {
-    char name[PADA_CSV_FIELD];
+    const int column = pada_history_column(h, name);
 
-    for (int k = 0; k < N_COLUMNS; k++)
-        at[k] = -1;
-    if (!pada_csv_line(csv)) return PADA_FAIL(PADA_EDATA, "%s: the file is empty", csv->name);
-    for (int i = 0; csv->field; i++) {
-        PADA_TRY(pada_csv_field(csv, name));
-        for (int k = 0; k < N_COLUMNS; k++)
-            if (strcmp(name, names[k]) == 0) at[k] = *last = i;
-    }
-    if (at[SECONDS] < 0)
-        return PADA_FAIL(PADA_EDATA, "%s:1: no column is called '%s'", csv->name, names[SECONDS]);
-    return PADA_OK;
-}
-
-static pada_status read_number(const pada_csv *csv, const char *text, const char *name,
-                               double *value)
-{
-    if (pada_parse_double(text, name, 0, DBL_MAX, value) != PADA_OK)
-        return PADA_FAIL(PADA_EDATA, "%s:%d: %s", csv->name, csv->line, pada_message());
-    return PADA_OK;
-}
-
-/* The numbers of the next row; those whose columns are not there stay as they are. */
-static pada_status read_row(pada_csv *csv, const int *at, int last, double *row)
-{
-    char text[PADA_CSV_FIELD];
-
-    for (int i = 0; i <= last; i++) {
-        PADA_TRY(pada_csv_field(csv, text));
-        for (int k = 0; k < N_COLUMNS; k++)
-            if (i == at[k]) PADA_TRY(read_number(csv, text, names[k], &row[k]));
+    *sum = column < 0 ? NAN : 0;
+    for (int row = 0; row < h->n_rows && column >= 0; row++) {
+        const double x = pada_history_value(h, row, column);
+        if (!(x >= 0))
+            return PADA_FAIL(PADA_EDATA, "%s/metrics.csv:%d: %s is not a number from 0 on", run,
+                             row + FIRST_LINE, name);
+        *sum += x;
     }
     return PADA_OK;
 }
 
-static pada_status add_up(pada_csv *csv, pada_run_cost *cost)
+/* Rows with more steps than the one before; all where nobody counts steps. */
+static int count_epochs(const pada_history *h)
 {
-    double sum[N_COLUMNS] = {0}, row[N_COLUMNS], steps_before = 0;
-    int at[N_COLUMNS], last = 0;
+    const int column = pada_history_column(h, "steps");
+    double before = 0;
+    int n = 0;
 
-    PADA_TRY(find_columns(csv, at, &last));
-    while (pada_csv_line(csv)) {
-        for (int k = 0; k < N_COLUMNS; k++)
-            row[k] = NAN;
-        row[STEPS] = steps_before + 1;
-        PADA_TRY(read_row(csv, at, last, row));
-        cost->epochs += row[STEPS] > steps_before;
-        steps_before = row[STEPS];
-        for (int k = 0; k < N_COLUMNS; k++)
-            sum[k] += row[k];
+    for (int row = 0; row < h->n_rows; row++) {
+        const double steps = pada_history_value(h, row, column);
+        n += !(steps <= before);
+        before = steps;
     }
-    cost->passes = sum[PASSES];
-    cost->images = sum[IMAGES];
-    cost->gmacs = sum[GMACS];
-    cost->seconds = sum[SECONDS];
+    return n;
+}
+
+static pada_status read_cost(const pada_history *h, const char *run, pada_run_cost *cost)
+{
+    double steps; /* they count over all epochs; the sum means nothing */
+
+    if (pada_history_column(h, "seconds") < 0)
+        return PADA_FAIL(PADA_EDATA, "%s/metrics.csv:1: no column is called 'seconds'", run);
+    PADA_TRY(add_up(h, run, "steps", &steps));
+    PADA_TRY(add_up(h, run, "passes", &cost->passes));
+    PADA_TRY(add_up(h, run, "images", &cost->images));
+    PADA_TRY(add_up(h, run, "gmacs", &cost->gmacs));
+    PADA_TRY(add_up(h, run, "seconds", &cost->seconds));
+    cost->epochs = count_epochs(h);
     return PADA_OK;
 }
 
 pada_status pada_run_cost_read(const char *run, bool *found, pada_run_cost *cost)
 {
-    pada_text name = {0};
-    pada_file file = {0};
-    pada_csv csv;
-    pada_status st;
+    pada_history history;
 
     *found = false;
     *cost = (pada_run_cost){0};
-    pada_text_add(&name, "%s/metrics.csv", run);
-    if ((st = name.status) != PADA_OK) goto out;
-    if (!pada_path_exists(name.data)) goto out;
-    if ((st = pada_file_open(&file, name.data)) != PADA_OK) goto out;
-    pada_csv_init(&csv, name.data, &file);
-    if ((st = add_up(&csv, cost)) != PADA_OK) goto out;
-    *found = true;
-out:
-    pada_file_close(&file);
-    pada_text_deinit(&name);
-    return st;
+    pada_status st = pada_history_read(&history, run, NULL);
+    if (st == PADA_OK) st = read_cost(&history, run, cost);
+    pada_history_deinit(&history);
+    *found = st == PADA_OK;
+    return st == PADA_ENOENT ? PADA_OK : st;
 }

@@ -1,8 +1,8 @@
 /* fuzz_metrics.c - metrics.csv of a run: cut off for a resumed run, and read as columns. */
 #include "fuzz/fuzz.h"
 
-#include "report/run_history.h"
 #include "train/epoch_metrics.h"
+#include "train/run_history.h"
 
 static void read_history(const char *run)
 {

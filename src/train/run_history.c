@@ -1,5 +1,5 @@
 /* run_history.c - the metrics.csv of a run, as columns of numbers. */
-#include "report/run_history.h"
+#include "train/run_history.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -132,12 +132,12 @@ pada_status pada_history_read(pada_history *history, const char *run, pada_text 
         pada_csv_init(&r.csv, name.data, &file);
         st = read_all(&r);
     }
-    if (st == PADA_ENOENT || st == PADA_EDATA) {
+    if (notes && (st == PADA_ENOENT || st == PADA_EDATA)) {
         pada_text_add(notes, "%s%s\n", pada_message(),
                       history->n_rows > 0 ? "; rows from there on are left out" : "");
         st = notes->status;
     }
-    if (st == PADA_OK && history->n_columns > 0 && history->n_rows == 0) {
+    if (notes && st == PADA_OK && history->n_columns > 0 && history->n_rows == 0) {
         pada_text_add(notes, "%s: no epoch has ended yet\n", name.data);
         st = notes->status;
     }

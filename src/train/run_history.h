@@ -1,6 +1,6 @@
 /* run_history.h - the metrics.csv of a run, as columns of numbers. */
-#ifndef PADA_REPORT_RUN_HISTORY_H
-#define PADA_REPORT_RUN_HISTORY_H
+#ifndef PADA_TRAIN_RUN_HISTORY_H
+#define PADA_TRAIN_RUN_HISTORY_H
 
 #include "base/status.h"
 #include "base/text.h"
@@ -29,7 +29,8 @@ typedef struct pada_history {
 } pada_history;
 
 /* Reads RUN/metrics.csv. A row that is wrong or torn ends the reading and is told in `notes`, like a
- * file that is not there or no table: a line each. Only failures of this process are failures. */
+ * file that is not there or no table: a line each. Only failures of this process are failures. notes NULL:
+ * a missing file is PADA_ENOENT, a wrong one PADA_EDATA. */
 pada_status pada_history_read(pada_history *history, const char *run, pada_text *notes);
 void pada_history_deinit(pada_history *history);
 
