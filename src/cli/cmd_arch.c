@@ -10,7 +10,7 @@
 #include "cli/space_args.h"
 #include "report/draw.h"
 #include "study/ranking_table.h"
-#include "study/truth_table.h"
+#include "study/score_table.h"
 
 #define CANONICAL "canonical"
 #define ISO       "iso"
@@ -24,8 +24,8 @@ typedef struct arch {
 
     pada_options *config; /* of the run; owns its strings */
     pada_space space;
-    pada_draw draw;    /* of --to; NULL: that is no drawing */
-    pada_truth *truth; /* NULL without --truth */
+    pada_draw draw;          /* of --to; NULL: that is no drawing */
+    pada_score_table *truth; /* NULL without --truth */
 } arch;
 
 /* Forms beside the dialects of the space. */
@@ -140,8 +140,8 @@ static pada_status read_word(const arch *a, const char *word, pada_path *path)
         return PADA_FAIL(PADA_EINVAL,
                          "index '%s' is a row of the truth table: give it with --truth FILE.csv",
                          word);
-    PADA_TRY(pada_parse_int(word, INDEX, 0, pada_truth_count(a->truth) - 1, &row));
-    *path = *pada_truth_path(a->truth, (int)row);
+    PADA_TRY(pada_parse_int(word, INDEX, 0, pada_score_table_count(a->truth) - 1, &row));
+    *path = *pada_score_table_path(a->truth, (int)row);
     return PADA_OK;
 }
 
@@ -149,7 +149,7 @@ static pada_status write_index(const arch *a, const pada_path *path, pada_text *
 {
     if (!a->truth)
         return PADA_FAIL(PADA_EINVAL, "--to index: give the truth table with --truth FILE.csv");
-    const int row = pada_truth_row(a->truth, path);
+    const int row = pada_score_table_row(a->truth, path);
     if (row < 0) return PADA_FAIL(PADA_EDATA, "%s: architecture not in the table", a->truth_file);
     pada_text_add(out, "%d", row);
     return out->status;
@@ -252,18 +252,19 @@ static pada_status find_run(arch *a, const pada_options *options, int *n_archs)
 static pada_status read_best(const arch *a, pada_path *path)
 {
     pada_ranking_table table = {0};
-    pada_truth *scores = NULL;
+    pada_score_table *scores = NULL;
     pada_text file = {0};
     pada_status st;
 
     pada_text_add(&file, "%s/ranking.csv", a->run);
     if ((st = file.status) != PADA_OK) goto out;
-    if ((st = pada_truth_open_column(&scores, &a->space, file.data, "score")) != PADA_OK) goto out;
+    if ((st = pada_score_table_open_column(&scores, &a->space, file.data, "score")) != PADA_OK)
+        goto out;
     st = pada_ranking_table_from_scores(&table, &a->space, scores, 0);
     if (st == PADA_OK) *path = table.rows[0].path;
 out:
     pada_ranking_table_deinit(&table);
-    pada_truth_close(scores);
+    pada_score_table_close(scores);
     pada_text_deinit(&file);
     return st;
 }
@@ -300,7 +301,7 @@ static pada_status describe_all(arch *a, const pada_options *options, pada_text 
     PADA_TRY(check_form(a, "--to", a->to, to_forms, N_TO_FORMS));
     a->draw = a->to ? pada_draw_find(a->to) : NULL;
     PADA_TRY(check_drawing(a, n));
-    if (a->truth_file) PADA_TRY(pada_truth_open(&a->truth, &a->space, a->truth_file));
+    if (a->truth_file) PADA_TRY(pada_score_table_open(&a->truth, &a->space, a->truth_file));
     return n > 0 ? describe_words(a, options, out) : describe_best(a, out);
 }
 
@@ -313,7 +314,7 @@ static pada_status run(void *self, const pada_options *options)
     /* Printed only when all of them are right, so that a script never sees half a result. */
     if (st == PADA_OK) fputs(pada_text_str(&out), stdout);
     pada_text_deinit(&out);
-    pada_truth_close(a->truth);
+    pada_score_table_close(a->truth);
     pada_options_destroy(a->config);
     return st;
 }

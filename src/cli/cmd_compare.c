@@ -34,10 +34,10 @@ typedef struct compare {
 
     pada_space space;
     pada_truth_column_view truth;
-    int n;              /* contestants */
-    contestant *who;    /* [n], owned */
-    pada_truth **table; /* [n], their scores, owned */
-    const char **names; /* [n], owned */
+    int n;                    /* contestants */
+    contestant *who;          /* [n], owned */
+    pada_score_table **table; /* [n], their scores, owned */
+    const char **names;       /* [n], owned */
     pada_score_join join;
     pada_scoreboard board;
 } compare;
@@ -89,14 +89,14 @@ static pada_status allocate(compare *c, int n)
     return PADA_OK;
 }
 
-static pada_status read_contestant(const compare *c, contestant *who, pada_truth **table)
+static pada_status read_contestant(const compare *c, contestant *who, pada_score_table **table)
 {
     const bool is_run = pada_path_is_dir(who->name);
 
     pada_text_add(&who->file, is_run ? "%s/" RANKING_FILE : "%s", who->name);
     PADA_TRY(who->file.status);
     if (is_run) PADA_TRY(pada_run_cost_read(who->name, &who->has_cost, &who->cost));
-    return pada_truth_open_column(table, &c->space, who->file.data, "score");
+    return pada_score_table_open_column(table, &c->space, who->file.data, "score");
 }
 
 /* What a run says about its images. */
@@ -387,12 +387,12 @@ static pada_status run(void *self, const pada_options *options)
     pada_score_join_deinit(&c->join);
     for (int i = 0; i < c->n; i++) {
         pada_text_deinit(&c->who[i].file);
-        pada_truth_close(c->table[i]);
+        pada_score_table_close(c->table[i]);
     }
     pada_free(c->who);
     pada_free(c->table);
     pada_free(c->names);
-    pada_truth_close(c->truth.table);
+    pada_score_table_close(c->truth.table);
     return st;
 }
 

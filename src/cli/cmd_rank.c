@@ -50,7 +50,7 @@ typedef struct rank {
     const char *score_file;       /* the ranking or the predictions */
     pada_truth_column_view truth; /* empty without --truth */
     pada_path_list list;
-    pada_truth *scores;       /* of the networks that were asked for */
+    pada_score_table *scores; /* of the networks that were asked for */
     pada_ranking_table table; /* the same, and their canonical forms */
     const volatile sig_atomic_t *stop_signal;
     double start; /* clock */
@@ -210,8 +210,8 @@ static pada_status evaluate(rank *r)
 
 static void print_strangers(const rank *r, const pada_score_join *join)
 {
-    const int n_scores = pada_truth_count(r->scores) - join->n;
-    const int n_truths = pada_truth_count(r->truth.table) - join->n;
+    const int n_scores = pada_score_table_count(r->scores) - join->n;
+    const int n_truths = pada_score_table_count(r->truth.table) - join->n;
 
     if (n_scores > 0 || n_truths > 0)
         fprintf(stderr, "pada: %d networks in common; %d only in %s, %d only in %s\n", join->n,
@@ -297,7 +297,8 @@ static pada_status score_baseline(const rank *r, const pada_score_join *join,
     PADA_TRY(pada_calloc(&mem, (size_t)join->n, sizeof **out));
     *out = mem;
     for (int i = 0; i < join->n; i++)
-        (*out)[i] = baseline->score(&r->space, pada_truth_path(r->truth.table, join->rows[i]));
+        (*out)[i] =
+            baseline->score(&r->space, pada_score_table_path(r->truth.table, join->rows[i]));
     return PADA_OK;
 }
 
@@ -334,7 +335,7 @@ static pada_status compare_with_truth(const rank *r, const pada_score_join *join
 
 static pada_status report_with_truth(const rank *r, pada_text *out)
 {
-    pada_truth *const tables[] = {r->scores};
+    pada_score_table *const tables[] = {r->scores};
     pada_score_join join;
     pada_status st = pada_score_join_init(&join, r->truth.table, r->truth.values, tables, 1);
 
@@ -351,7 +352,7 @@ static pada_status report_with_truth(const rank *r, pada_text *out)
 
 static pada_status report_without_truth(const rank *r, pada_text *out)
 {
-    const int n = pada_truth_count(r->scores);
+    const int n = pada_score_table_count(r->scores);
     const pada_rank_top top = top_of(r, NULL);
 
     if (!r->json) {
@@ -434,7 +435,8 @@ static pada_status list_scores(rank *r)
     }
     if (st == PADA_OK) st = text.status;
     if (st == PADA_OK)
-        st = pada_truth_read(&r->scores, &r->space, r->score_file, text.data, text.length, NULL);
+        st = pada_score_table_read(&r->scores, &r->space, r->score_file, text.data, text.length,
+                                   NULL);
     pada_text_deinit(&text);
     return st;
 }
@@ -466,7 +468,7 @@ static pada_status read_predictions(rank *r)
     PADA_TRY(pada_space_from_args(&r->space, &r->run_args.space));
     PADA_TRY(open_truth(r, NULL));
     r->score_file = r->predictions;
-    PADA_TRY(pada_truth_open_column(&r->scores, &r->space, r->score_file, SCORE_COLUMN));
+    PADA_TRY(pada_score_table_open_column(&r->scores, &r->space, r->score_file, SCORE_COLUMN));
     PADA_TRY(pada_ranking_n_images(r->score_file, &r->space, &n_images));
     return pada_ranking_table_from_scores(&r->table, &r->space, r->scores, n_images);
 }
@@ -488,8 +490,8 @@ static pada_status run(void *self, const pada_options *options)
     if (st == PADA_OK) fputs(pada_text_str(&out), stdout);
     pada_text_deinit(&out);
     pada_ranking_table_deinit(&r->table);
-    pada_truth_close(r->scores);
-    pada_truth_close(r->truth.table);
+    pada_score_table_close(r->scores);
+    pada_score_table_close(r->truth.table);
     pada_path_list_deinit(&r->list);
     pada_text_deinit(&r->scores_dir);
     pada_text_deinit(&r->out_file);

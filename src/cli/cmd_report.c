@@ -168,7 +168,7 @@ static pada_status run(void *self, const pada_options *options)
     report *r = self;
     const pada_status st = make_report(r, options);
 
-    pada_truth_close(r->truth.table);
+    pada_score_table_close(r->truth.table);
     pada_run_info_deinit(&r->info);
     pada_free(r->runs);
     return st;

@@ -19,9 +19,9 @@
 #include "study/builtin_truth.h"
 #include "study/metrics.h"
 #include "study/path_list.h"
+#include "study/score_table.h"
 #include "study/standalone.h"
 #include "study/truth_import.h"
-#include "study/truth_table.h"
 #include "train/run_config.h"
 
 enum { MAX_SEEDS = 60 }; /* columns of a truth table, less the mean */
@@ -44,7 +44,7 @@ typedef struct truth {
     pada_run_lock lock;
     char column[PADA_TRUTH_NAME];
     pada_meter meter;
-    pada_truth *table; /* the result */
+    pada_score_table *table; /* the result */
 } truth;
 
 static const pada_opt options_table[] = {
@@ -268,7 +268,8 @@ static const double *column_values(const truth *t, int column)
 {
     const double *values;
 
-    (void)pada_truth_column(t->table, pada_truth_column_name(t->table, column), &values);
+    (void)pada_score_table_column(t->table, pada_score_table_column_name(t->table, column),
+                                  &values);
     return values;
 }
 
@@ -277,7 +278,7 @@ static void add_json_row(const truth *t, const char *arch, int row, pada_text *o
     json_t *object = json_object(), *seeds = json_array();
     const int first = t->n_seeds > 1 ? 1 : 0;
 
-    for (int k = first; k < pada_truth_n_columns(t->table); k++)
+    for (int k = first; k < pada_score_table_n_columns(t->table); k++)
         if (json_array_append_new(seeds, json_real(column_values(t, k)[row])) != 0)
             out->status = PADA_FAIL(PADA_ENOMEM, "out of memory (JSON)");
     pada_json_set(out, object, "arch", json_string(arch));
@@ -291,9 +292,9 @@ static pada_status add_json(const truth *t, pada_text *out)
     const pada_space_ops *ops = t->space.ops;
     pada_status st = PADA_OK;
 
-    for (int row = 0; st == PADA_OK && row < pada_truth_count(t->table); row++) {
+    for (int row = 0; st == PADA_OK && row < pada_score_table_count(t->table); row++) {
         pada_text arch = {0};
-        st = ops->format(&t->space, pada_truth_path(t->table, row), NULL, &arch);
+        st = ops->format(&t->space, pada_score_table_path(t->table, row), NULL, &arch);
         if (st == PADA_OK) add_json_row(t, pada_text_str(&arch), row, out);
         if (st == PADA_OK) st = out->status;
         pada_text_deinit(&arch);
@@ -304,7 +305,7 @@ static pada_status add_json(const truth *t, pada_text *out)
 /* How alike the trainings of two seeds rank the networks: an upper bound for any supernet. */
 static pada_status add_seed_noise(const truth *t, pada_text *out)
 {
-    const int n = pada_truth_count(t->table);
+    const int n = pada_score_table_count(t->table);
     pada_metrics_work *work = NULL;
     pada_pairs *pairs = NULL;
     pada_metrics metrics;
@@ -324,7 +325,7 @@ out:
 
 static pada_status add_summary(const truth *t, pada_text *out)
 {
-    const int n = pada_truth_count(t->table);
+    const int n = pada_score_table_count(t->table);
     const double *values = column_values(t, 0);
     double sum = 0, squares = 0, low = DBL_MAX, high = -DBL_MAX;
 
@@ -349,7 +350,7 @@ static pada_status print_result(truth *t)
 
     pada_text_add(&path, "%s/" PADA_STANDALONE_TABLE, t->out);
     st = path.status;
-    if (st == PADA_OK) st = pada_truth_open(&t->table, &t->space, path.data);
+    if (st == PADA_OK) st = pada_score_table_open(&t->table, &t->space, path.data);
     if (st == PADA_OK) st = t->json ? add_json(t, &out) : add_summary(t, &out);
     if (st == PADA_OK) fputs(pada_text_str(&out), stdout);
     pada_text_deinit(&path);
@@ -406,7 +407,7 @@ static pada_status run(void *self, const pada_options *options)
     truth *t = self;
     const pada_status st = is_import(options) ? import_table(t, options) : make_table(t, options);
 
-    pada_truth_close(t->table);
+    pada_score_table_close(t->table);
     pada_run_lock_release(&t->lock);
     pada_engine_destroy(t->engine);
     pada_evaluator_destroy(t->evaluator);

@@ -32,14 +32,15 @@ static void add_json(pada_text *out, int number, const pada_score_group *group)
     pada_json_line(out, object);
 }
 
-static pada_status add_groups(pada_text *out, const pada_family *family, const pada_truth *truth,
-                              const pada_score_join *join, bool json, int *group_of,
-                              pada_score_group *groups)
+static pada_status add_groups(pada_text *out, const pada_family *family,
+                              const pada_score_table *truth, const pada_score_join *join, bool json,
+                              int *group_of, pada_score_group *groups)
 {
     const int n_groups = pada_family_count(family);
 
     for (int i = 0; i < join->n; i++)
-        PADA_TRY(pada_family_find(family, pada_truth_path(truth, join->rows[i]), &group_of[i]));
+        PADA_TRY(
+            pada_family_find(family, pada_score_table_path(truth, join->rows[i]), &group_of[i]));
     PADA_TRY(
         pada_score_groups_compute(join->scores, join->truths, group_of, join->n, groups, n_groups));
     if (!json)
@@ -50,8 +51,9 @@ static pada_status add_groups(pada_text *out, const pada_family *family, const p
     return out->status;
 }
 
-pada_status pada_add_supernets(pada_text *out, const pada_family *family, const pada_truth *truth,
-                               const pada_score_join *join, bool json)
+pada_status pada_add_supernets(pada_text *out, const pada_family *family,
+                               const pada_score_table *truth, const pada_score_join *join,
+                               bool json)
 {
     void *group_of = NULL, *groups = NULL;
     pada_status st = pada_calloc(&group_of, (size_t)join->n, sizeof(int));

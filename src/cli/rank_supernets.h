@@ -7,7 +7,8 @@
 #include "train/family.h"
 
 /* Appends a line per supernet, of a table or of JSON. `truth` is the table whose rows the join names. */
-pada_status pada_add_supernets(pada_text *out, const pada_family *family, const pada_truth *truth,
-                               const pada_score_join *join, bool json);
+pada_status pada_add_supernets(pada_text *out, const pada_family *family,
+                               const pada_score_table *truth, const pada_score_join *join,
+                               bool json);
 
 #endif

@@ -19,7 +19,7 @@ static int n_shown(const pada_rank_top *top)
 /* The place of a network in the join; -1: not in it. */
 static int find_in_join(const pada_rank_top *top, const pada_path *path)
 {
-    const int row = pada_truth_row(top->truth, path);
+    const int row = pada_score_table_row(top->truth, path);
 
     for (int i = 0; row >= 0 && i < top->join->n; i++)
         if (top->join->rows[i] == row) return i;

@@ -13,7 +13,7 @@ typedef struct pada_rank_top {
     int n;      /* networks, as far as there are so many */
     bool costs; /* the table knows the sizes of the networks */
     /* What is known about them; NULL: nothing. Truths count among the networks of `join`. */
-    const pada_truth *truth;
+    const pada_score_table *truth;
     const pada_score_join *join;
 } pada_rank_top;
 

@@ -25,17 +25,17 @@ const pada_opt pada_truth_options[] = {
     {.name = NULL},
 };
 
-static int column_named(const pada_truth *table, const char *name, size_t bytes)
+static int column_named(const pada_score_table *table, const char *name, size_t bytes)
 {
-    for (int i = 0; i < pada_truth_n_columns(table); i++) {
-        const char *have = pada_truth_column_name(table, i);
+    for (int i = 0; i < pada_score_table_n_columns(table); i++) {
+        const char *have = pada_score_table_column_name(table, i);
         if (strlen(have) == bytes && memcmp(have, name, bytes) == 0) return i;
     }
     return -1;
 }
 
 /* Whether a column is that of one seed: NAME_3 where there is a column NAME. */
-static bool is_of_a_seed(const pada_truth *table, const char *name)
+static bool is_of_a_seed(const pada_score_table *table, const char *name)
 {
     const char *mark = strrchr(name, '_');
 
@@ -44,12 +44,12 @@ static bool is_of_a_seed(const pada_truth *table, const char *name)
 }
 
 /* The only column, seeds left out; -1: there are several. */
-static int only_column(const pada_truth *table)
+static int only_column(const pada_score_table *table)
 {
     int only = -1;
 
-    for (int i = 0; i < pada_truth_n_columns(table); i++) {
-        if (is_of_a_seed(table, pada_truth_column_name(table, i))) continue;
+    for (int i = 0; i < pada_score_table_n_columns(table); i++) {
+        if (is_of_a_seed(table, pada_score_table_column_name(table, i))) continue;
         if (only >= 0) return -1;
         only = i;
     }
@@ -69,12 +69,12 @@ static bool is_of_a_data_set(const char *column)
     return false;
 }
 
-static pada_status fail_which(const pada_truth *table, const char *file)
+static pada_status fail_which(const pada_score_table *table, const char *file)
 {
     pada_text names = {0};
 
-    for (int i = 0; i < pada_truth_n_columns(table); i++)
-        pada_text_add(&names, " %s", pada_truth_column_name(table, i));
+    for (int i = 0; i < pada_score_table_n_columns(table); i++)
+        pada_text_add(&names, " %s", pada_score_table_column_name(table, i));
     const pada_status st =
         names.status == PADA_OK
             ? PADA_FAIL(PADA_EINVAL, "%s: which column? give --truth-column, one of:%s", file,
@@ -85,8 +85,8 @@ static pada_status fail_which(const pada_truth *table, const char *file)
 }
 
 /* The column without --truth-column. */
-static pada_status default_column(const pada_truth *table, const char *file, const char *data_name,
-                                  const char **name)
+static pada_status default_column(const pada_score_table *table, const char *file,
+                                  const char *data_name, const char **name)
 {
     char wanted[PADA_TRUTH_NAME] = "";
     const int only = only_column(table);
@@ -95,12 +95,12 @@ static pada_status default_column(const pada_truth *table, const char *file, con
         pada_truth_column_of(data_name, wanted);
         const int own = column_named(table, wanted, strlen(wanted));
         if (own >= 0) {
-            *name = pada_truth_column_name(table, own);
+            *name = pada_score_table_column_name(table, own);
             return PADA_OK;
         }
     }
     if (only < 0) return fail_which(table, file);
-    *name = pada_truth_column_name(table, only);
+    *name = pada_score_table_column_name(table, only);
     if (!data_name || !is_of_a_data_set(*name)) return PADA_OK;
     return PADA_FAIL(
         PADA_EDATA,
@@ -115,11 +115,11 @@ pada_status pada_truth_from_args(pada_truth_column_view *out, const pada_truth_a
     pada_status st = PADA_OK;
 
     *out = (pada_truth_column_view){.name = args->column};
-    PADA_TRY(pada_truth_open(&out->table, space, args->file));
+    PADA_TRY(pada_score_table_open(&out->table, space, args->file));
     if (!out->name) st = default_column(out->table, args->file, data_name, &out->name);
-    if (st == PADA_OK) st = pada_truth_column(out->table, out->name, &out->values);
+    if (st == PADA_OK) st = pada_score_table_column(out->table, out->name, &out->values);
     if (st != PADA_OK) {
-        pada_truth_close(out->table);
+        pada_score_table_close(out->table);
         *out = (pada_truth_column_view){0};
     }
     return st;

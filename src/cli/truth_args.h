@@ -4,7 +4,7 @@
 
 #include "base/option.h"
 #include "data/data_card.h"
-#include "study/truth_table.h"
+#include "study/score_table.h"
 
 typedef struct pada_truth_args {
     const char *file, *column;
@@ -15,9 +15,9 @@ extern const pada_opt pada_truth_options[]; /* --truth --truth-column --bootstra
 
 /* A column of an open table. */
 typedef struct pada_truth_column_view {
-    pada_truth *table;    /* owned */
-    const char *name;     /* borrowed */
-    const double *values; /* borrowed */
+    pada_score_table *table; /* owned */
+    const char *name;        /* borrowed */
+    const double *values;    /* borrowed */
 } pada_truth_column_view;
 
 /* Opens --truth. Without --truth-column it is that of the data set (its name in lower case without

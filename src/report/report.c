@@ -44,7 +44,7 @@ static pada_status open_ranking(pada__report_run *run, const char *path)
 {
     int n_images;
 
-    PADA_TRY(pada_truth_open_column(&run->ranking, &run->space, path, "score"));
+    PADA_TRY(pada_score_table_open_column(&run->ranking, &run->space, path, "score"));
     PADA_TRY(pada_ranking_n_images(path, &run->space, &n_images));
     return pada_ranking_table_from_scores(&run->table, &run->space, run->ranking, n_images);
 }
@@ -89,7 +89,7 @@ static void score_baselines(const pada__report *r, double *scores)
     for (int i = 0; i < r->n_baselines; i++)
         for (int k = 0; k < r->join.n; k++)
             *scores++ = run->space.ops->scores[i].score(
-                &run->space, pada_truth_path(r->desc->truth, r->join.rows[k]));
+                &run->space, pada_score_table_path(r->desc->truth, r->join.rows[k]));
 }
 
 static pada_status score_sets(pada__report *r, const double **sets, double *baselines)
@@ -147,7 +147,7 @@ static pada_status note_join(pada__report *r)
     return PADA_OK;
 }
 
-static pada_status join(pada__report *r, pada_truth **tables)
+static pada_status join(pada__report *r, pada_score_table **tables)
 {
     PADA_TRY(pada_score_join_init(&r->join, r->desc->truth, r->desc->truths, tables, r->n_sets));
     PADA_TRY(note_join(r));
@@ -166,10 +166,10 @@ static pada_status compare_with_truth(pada__report *r)
     if (!r->desc->truth) return PADA_OK;
     PADA_TRY(pada_calloc(&mem, (size_t)r->desc->n_runs, sizeof *r->set_run));
     r->set_run = mem;
-    PADA_TRY(pada_calloc(&tables, (size_t)r->desc->n_runs, sizeof(pada_truth *)));
+    PADA_TRY(pada_calloc(&tables, (size_t)r->desc->n_runs, sizeof(pada_score_table *)));
     for (int i = 0; i < r->desc->n_runs; i++) {
         if (!r->runs[i].ranking) continue;
-        ((pada_truth **)tables)[r->n_sets] = r->runs[i].ranking;
+        ((pada_score_table **)tables)[r->n_sets] = r->runs[i].ranking;
         r->set_run[r->n_sets] = i;
         r->runs[i].set = r->n_sets++;
     }
@@ -194,7 +194,7 @@ static void deinit(pada__report *r)
     for (int i = 0; r->runs && i < r->desc->n_runs; i++) {
         pada_run_info_deinit(&r->runs[i].info);
         pada_history_deinit(&r->runs[i].history);
-        pada_truth_close(r->runs[i].ranking);
+        pada_score_table_close(r->runs[i].ranking);
         pada_ranking_table_deinit(&r->runs[i].table);
         pada_text_deinit(&r->runs[i].notes);
     }

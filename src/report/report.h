@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 #include "base/text.h"
-#include "study/truth_table.h"
+#include "study/score_table.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,7 +19,7 @@ typedef struct pada_report_desc {
     const pada_space *space;
     const char *const *runs; /* [n_runs], folders */
     int n_runs;
-    const pada_truth *truth; /* NULL: accuracies are not known */
+    const pada_score_table *truth; /* NULL: accuracies are not known */
     const char *truth_file, *truth_column;
     const double *truths; /* that column */
     int replicates;       /* of the bootstrap; 0: no intervals */

@@ -22,7 +22,8 @@ static void add_cost(const pada__report_run *run, const pada_ranking_row *row, p
 static void add_truth(const pada__report *r, const pada_path *path, pada_text *out)
 {
     if (!r->desc->truth) return;
-    const int row = pada_truth_row(r->desc->truth, path), n = pada_truth_count(r->desc->truth);
+    const int row = pada_score_table_row(r->desc->truth, path),
+              n = pada_score_table_count(r->desc->truth);
     if (row < 0) {
         pada_text_add(out, "not in the truth table");
         return;

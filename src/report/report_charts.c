@@ -390,7 +390,7 @@ static pada_status add_networks(const pada__report *r, pada_text *out)
     pada_text_add(out, "\"archs\":[");
     for (int i = 0; i < n && st == PADA_OK; i++) {
         pada_text arch = {0};
-        st = space->ops->format(space, pada_truth_path(r->desc->truth, r->join.rows[i]), NULL,
+        st = space->ops->format(space, pada_score_table_path(r->desc->truth, r->join.rows[i]), NULL,
                                 &arch);
         pada_text_add(out, i > 0 ? "," : "");
         pada_html_json_string(out, pada_text_str(&arch));

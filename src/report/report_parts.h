@@ -13,13 +13,13 @@ typedef struct pada__report_run {
     const char *name; /* the folder as given */
     pada_run_info info;
     pada_history history;
-    pada_space space;         /* of the sizes of this run */
-    bool has_sizes;           /* else they are those of the space, and costs are not known */
-    double chance;            /* accuracy of guessing, percent; NaN: the classes are not known */
-    pada_truth *ranking;      /* ranking.csv; NULL: not there */
-    pada_ranking_table table; /* the same, best first; rows NULL: not there */
-    int set;                  /* in the scoreboard; -1: not in it */
-    pada_text notes;          /* what is missing, a line each */
+    pada_space space;          /* of the sizes of this run */
+    bool has_sizes;            /* else they are those of the space, and costs are not known */
+    double chance;             /* accuracy of guessing, percent; NaN: the classes are not known */
+    pada_score_table *ranking; /* ranking.csv; NULL: not there */
+    pada_ranking_table table;  /* the same, best first; rows NULL: not there */
+    int set;                   /* in the scoreboard; -1: not in it */
+    pada_text notes;           /* what is missing, a line each */
 } pada__report_run;
 
 typedef struct pada__report {

@@ -6,7 +6,7 @@
  *   nni      {"0_1":"avg_pool_3x3","0_2":"conv_1x1",...}       JSON, keys "from_to" in any order
  *   tuples   [(('avg_pool_3x3', 0),), (('nor_conv_1x1', 0), ('skip_connect', 1)), ...]  Python
  *
- * The official index is no dialect: it is a row of the truth table (study/truth_table.h). */
+ * The official index is no dialect: it is a row of the truth table (study/score_table.h). */
 #ifndef PADA_SPACE_NB201_CODEC_H
 #define PADA_SPACE_NB201_CODEC_H
 

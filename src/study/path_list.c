@@ -135,11 +135,11 @@ out:
     return st;
 }
 
-pada_status pada_path_list_truth(pada_path_list *list, const pada_truth *truth)
+pada_status pada_path_list_truth(pada_path_list *list, const pada_score_table *truth)
 {
-    PADA_TRY(allocate(list, pada_truth_count(truth)));
+    PADA_TRY(allocate(list, pada_score_table_count(truth)));
     for (int i = 0; i < list->n; i++)
-        list->paths[i] = *pada_truth_path(truth, i);
+        list->paths[i] = *pada_score_table_path(truth, i);
     return PADA_OK;
 }
 

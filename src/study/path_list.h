@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 #include "space/space.h"
-#include "study/truth_table.h"
+#include "study/score_table.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,7 +33,7 @@ pada_status pada_path_list_read(pada_path_list *list, const pada_space *space, c
                                 const char *dialect);
 
 /* The rows of a table, in their order. */
-pada_status pada_path_list_truth(pada_path_list *list, const pada_truth *truth);
+pada_status pada_path_list_truth(pada_path_list *list, const pada_score_table *truth);
 
 void pada_path_list_deinit(pada_path_list *list);
 

@@ -162,15 +162,15 @@ pada_status pada_ranking_table_init(pada_ranking_table *t, const pada_space *spa
 }
 
 /* Of equal scores the order of the file decides, by where a form comes first; `loss` stands for it. */
-static pada_status make_entries(const pada_space *space, const pada_truth *scores,
+static pada_status make_entries(const pada_space *space, const pada_score_table *scores,
                                 pada_path_index *forms, pada_ranking_entry *entries)
 {
     const double *values;
     pada_path form;
 
-    PADA_TRY(pada_truth_column(scores, pada_truth_column_name(scores, 0), &values));
-    for (int i = 0; i < pada_truth_count(scores); i++) {
-        const pada_path *path = pada_truth_path(scores, i);
+    PADA_TRY(pada_score_table_column(scores, pada_score_table_column_name(scores, 0), &values));
+    for (int i = 0; i < pada_score_table_count(scores); i++) {
+        const pada_path *path = pada_score_table_path(scores, i);
 
         space->ops->canonical(space, path, &form);
         entries[i] = (pada_ranking_entry){
@@ -194,9 +194,9 @@ static bool are_shares(const pada_ranking_entry *entries, int n)
 }
 
 pada_status pada_ranking_table_from_scores(pada_ranking_table *t, const pada_space *space,
-                                           const pada_truth *scores, int n_images)
+                                           const pada_score_table *scores, int n_images)
 {
-    const int n = pada_truth_count(scores);
+    const int n = pada_score_table_count(scores);
     pada_path_index *forms = NULL;
     void *entries = NULL;
     pada_status st;
@@ -221,18 +221,18 @@ out:
 pada_status pada_ranking_n_images(const char *path, const pada_space *space, int *n_images)
 {
     const double *values;
-    pada_truth *table;
+    pada_score_table *table;
 
     *n_images = 0;
-    const pada_status st = pada_truth_open_column(&table, space, path, "images");
+    const pada_status st = pada_score_table_open_column(&table, space, path, "images");
     if (st == PADA_EDATA) return PADA_OK; /* a file of others */
     PADA_TRY(st);
-    (void)pada_truth_column(table, "images", &values);
+    (void)pada_score_table_column(table, "images", &values);
     bool is_count = values[0] >= 1 && values[0] <= INT32_MAX && values[0] == floor(values[0]);
-    for (int i = 1; i < pada_truth_count(table); i++)
+    for (int i = 1; i < pada_score_table_count(table); i++)
         is_count = is_count && values[i] == values[0];
     if (is_count) *n_images = (int)values[0];
-    pada_truth_close(table);
+    pada_score_table_close(table);
     return PADA_OK;
 }
 

@@ -17,7 +17,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "space/space.h"
-#include "study/truth_table.h"
+#include "study/score_table.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -62,7 +62,7 @@ pada_status pada_ranking_table_init(pada_ranking_table *table, const pada_space 
 /* The same from a table of scores, which comes from a file: its first column. n_images as above: where it is
  * known, scores are percent of them (where one cannot be, they count as unknown). */
 pada_status pada_ranking_table_from_scores(pada_ranking_table *table, const pada_space *space,
-                                           const pada_truth *scores, int n_images);
+                                           const pada_score_table *scores, int n_images);
 /* How many images the scores of such a file are of: its column `images`; 0: it has none, or different ones. */
 pada_status pada_ranking_n_images(const char *path, const pada_space *space, int *n_images);
 void pada_ranking_table_deinit(pada_ranking_table *table);

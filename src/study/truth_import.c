@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "space/path_index.h"
 #include "space/path_number.h"
-#include "study/truth_table.h"
+#include "study/score_table.h"
 
 enum { MAX_COLUMNS = 16, MAX_NETWORKS = 1000000 };
 

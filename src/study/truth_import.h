@@ -5,7 +5,7 @@
  *   {"DATA": {"ARCH": {"val_accuracy": ..}}}     where a network has an object, one of the names in accuracy_names
  *   ARCH,93.7                                    lines of text with any separator, also under a header
  *
- * Architectures are in any dialect of the space. The result is a table as truth_table.h reads it, with a column for
+ * Architectures are in any dialect of the space. The result is a table as score_table.h reads it, with a column for
  * every data set and a row for every network, in the order of the file. */
 #ifndef PADA_STUDY_TRUTH_IMPORT_H
 #define PADA_STUDY_TRUTH_IMPORT_H

@@ -64,11 +64,11 @@ static pada_status make_page(void)
     static const char table[] = "arch,t\n" A ",1\n" B ",2\n" C ",3\n";
     const char *runs[] = {scratch_dir, scratch_dir};
     pada_text page = {0};
-    pada_truth *truth = NULL;
+    pada_score_table *truth = NULL;
     const double *values = NULL;
-    pada_status st = pada_truth_read(&truth, &space, "table", table, sizeof table - 1, NULL);
+    pada_status st = pada_score_table_read(&truth, &space, "table", table, sizeof table - 1, NULL);
 
-    if (st == PADA_OK) st = pada_truth_column(truth, "t", &values);
+    if (st == PADA_OK) st = pada_score_table_column(truth, "t", &values);
     if (st == PADA_OK)
         st = pada_report_page(&(pada_report_desc){.space = &space,
                                                   .runs = runs,
@@ -85,7 +85,7 @@ static pada_status make_page(void)
     malloc_countdown = -1;
     if (st == PADA_OK && whole.length == 0) pada_text_add(&whole, "%s", page.data);
     if (st == PADA_OK) assert_true(strcmp(page.data, whole.data) == 0); /* too long to print */
-    pada_truth_close(truth);
+    pada_score_table_close(truth);
     pada_text_deinit(&page);
     return st;
 }

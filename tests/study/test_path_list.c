@@ -117,7 +117,7 @@ static void test_bad_files(void **state)
 /* ---- what tables have in common ---- */
 
 typedef struct tables {
-    pada_truth *truth, *scores[2];
+    pada_score_table *truth, *scores[2];
     const double *values;
 } tables;
 
@@ -129,17 +129,17 @@ static void open_tables(tables *t, const pada_space *space)
     const char *second =
         write_text("second.csv", "arch,score\n" POOL_ONE ",5\n" NONE_ALL ",6\n" SKIP_ALL ",4\n");
 
-    assert_ok(pada_truth_open(&t->truth, space, truth));
-    assert_ok(pada_truth_open_column(&t->scores[0], space, first, "score"));
-    assert_ok(pada_truth_open_column(&t->scores[1], space, second, "score"));
-    assert_ok(pada_truth_column(t->truth, "b", &t->values));
+    assert_ok(pada_score_table_open(&t->truth, space, truth));
+    assert_ok(pada_score_table_open_column(&t->scores[0], space, first, "score"));
+    assert_ok(pada_score_table_open_column(&t->scores[1], space, second, "score"));
+    assert_ok(pada_score_table_column(t->truth, "b", &t->values));
 }
 
 static void close_tables(tables *t)
 {
-    pada_truth_close(t->truth);
-    pada_truth_close(t->scores[0]);
-    pada_truth_close(t->scores[1]);
+    pada_score_table_close(t->truth);
+    pada_score_table_close(t->scores[0]);
+    pada_score_table_close(t->scores[1]);
 }
 
 static void test_join(void **state)

@@ -7,11 +7,11 @@
 #include "check.h"
 #include "space/nb201_cells.h"
 #include "study/metrics.h"
-#include "study/truth_table.h"
+#include "study/score_table.h"
 
 typedef struct fixture {
     pada_space space;
-    pada_truth *truth;
+    pada_score_table *truth;
     const double *values; /* cifar10, by row */
 } fixture;
 
@@ -27,15 +27,15 @@ static int setup(void **state)
         exit(77);
     }
     f.space = nb201_space(NULL);
-    assert_ok(pada_truth_open(&f.truth, &f.space, path));
-    assert_ok(pada_truth_column(f.truth, "cifar10", &f.values));
+    assert_ok(pada_score_table_open(&f.truth, &f.space, path));
+    assert_ok(pada_score_table_column(f.truth, "cifar10", &f.values));
     *state = &f;
     return 0;
 }
 
 static int teardown(void **state)
 {
-    pada_truth_close(((fixture *)*state)->truth);
+    pada_score_table_close(((fixture *)*state)->truth);
     return 0;
 }
 
@@ -44,7 +44,7 @@ static double truth_of(const fixture *f, const uint8_t choice[PADA_NB201_EDGES])
     pada_path path = {{0}};
 
     memcpy(path.choice, choice, PADA_NB201_EDGES);
-    return f->values[pada_truth_row(f->truth, &path)];
+    return f->values[pada_score_table_row(f->truth, &path)];
 }
 
 #define TRUTH(f, ...) truth_of(f, (const uint8_t[PADA_NB201_EDGES]){__VA_ARGS__})
@@ -79,7 +79,7 @@ static void score_all(const fixture *f, const pada_space_score *score, pada_metr
     pada_pairs *pairs;
 
     for (int row = 0; row < N_CELLS; row++)
-        scores[row] = score->score(&f->space, pada_truth_path(f->truth, row));
+        scores[row] = score->score(&f->space, pada_score_table_path(f->truth, row));
     assert_ok(pada_pairs_create(&pairs, scores, f->values, N_CELLS));
     assert_ok(pada_metrics_work_create(&work, N_CELLS));
     pada_metrics_compute(pairs, NULL, work, out);

@@ -184,7 +184,7 @@ static void test_read_again(void **state)
 {
     pada_ranking_table t, again;
     pada_text text = {0};
-    pada_truth *scores;
+    pada_score_table *scores;
     int n_images;
 
     (void)state;
@@ -193,7 +193,7 @@ static void test_read_again(void **state)
     scratch_write(scratch_path("ranking.csv"), text.data, text.length);
     assert_ok(pada_ranking_n_images(scratch_path("ranking.csv"), &space, &n_images));
     assert_int_equal(n_images, 120);
-    assert_ok(pada_truth_open_column(&scores, &space, scratch_path("ranking.csv"), "score"));
+    assert_ok(pada_score_table_open_column(&scores, &space, scratch_path("ranking.csv"), "score"));
     assert_ok(pada_ranking_table_from_scores(&again, &space, scores, n_images));
     assert_int_equal(again.n, t.n);
     assert_int_equal(again.n_distinct, t.n_distinct);
@@ -205,7 +205,7 @@ static void test_read_again(void **state)
         CHECK_CLOSE(again.rows[i].low, t.rows[i].low, 0);
         CHECK_CLOSE(again.rows[i].high, t.rows[i].high, 0);
     }
-    pada_truth_close(scores);
+    pada_score_table_close(scores);
     pada_ranking_table_deinit(&again);
     pada_ranking_table_deinit(&t);
     pada_text_deinit(&text);
@@ -220,7 +220,7 @@ static void test_scores_of_others(void **state)
                                "|none~0|+|none~0|none~1|+|none~0|none~1|none~2|,7\n"
                                "|none~0|+|none~0|none~1|+|nor_conv_3x3~0|none~1|none~2|,7\n";
     pada_ranking_table t;
-    pada_truth *scores;
+    pada_score_table *scores;
     int n_images;
 
     (void)state;
@@ -229,7 +229,7 @@ static void test_scores_of_others(void **state)
     assert_int_equal(n_images, 0);
     assert_int_equal(pada_ranking_n_images(scratch_path("none.csv"), &space, &n_images),
                      PADA_ENOENT);
-    assert_ok(pada_truth_open_column(&scores, &space, scratch_path("scores.csv"), "score"));
+    assert_ok(pada_score_table_open_column(&scores, &space, scratch_path("scores.csv"), "score"));
     for (int images = 0; images <= 50; images += 50) { /* negative scores are no shares of images */
         assert_ok(pada_ranking_table_from_scores(&t, &space, scores, images));
         assert_int_equal(t.n_images, 0);
@@ -243,7 +243,7 @@ static void test_scores_of_others(void **state)
     }
     assert_survives_oom(pada_ranking_table_from_scores(&t, &space, scores, 0),
                         pada_ranking_table_deinit(&t));
-    pada_truth_close(scores);
+    pada_score_table_close(scores);
 }
 
 static void test_oom(void **state)

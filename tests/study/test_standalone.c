@@ -4,8 +4,8 @@
 
 #include "check.h"
 #include "strategy/strategy_single.h"
+#include "study/score_table.h"
 #include "study/standalone.h"
-#include "study/truth_table.h"
 #include "train/trainer.h"
 
 #include "train/tiny_engine.h"
@@ -79,13 +79,13 @@ static pada_status run(const char *folder, int n_paths, int n_seeds)
     return pada_standalone_run(&desc);
 }
 
-static pada_truth *read_table(const char *folder)
+static pada_score_table *read_table(const char *folder)
 {
-    pada_truth *table;
+    pada_score_table *table;
     char path[1300];
 
     snprintf(path, sizeof path, "%s/truth.csv", folder);
-    CHECK_OK(pada_truth_open(&table, &space, path));
+    CHECK_OK(pada_score_table_open(&table, &space, path));
     return table;
 }
 
@@ -146,20 +146,20 @@ static void test_values(void **state)
     (void)state;
     CHECK_OK(run(scratch_path("values"), N_PATHS, 2));
     assert_int_equal(n_trained, 2 * N_FORMS);
-    pada_truth *table = read_table(scratch_path("values"));
-    assert_int_equal(pada_truth_count(table), N_PATHS);
-    assert_int_equal(pada_truth_n_columns(table), 3);
-    CHECK_OK(pada_truth_column(table, "tiny", &mean));
-    CHECK_OK(pada_truth_column(table, "tiny_5", &first));
-    CHECK_OK(pada_truth_column(table, "tiny_6", &second));
+    pada_score_table *table = read_table(scratch_path("values"));
+    assert_int_equal(pada_score_table_count(table), N_PATHS);
+    assert_int_equal(pada_score_table_n_columns(table), 3);
+    CHECK_OK(pada_score_table_column(table, "tiny", &mean));
+    CHECK_OK(pada_score_table_column(table, "tiny_5", &first));
+    CHECK_OK(pada_score_table_column(table, "tiny_6", &second));
     for (int i = 0; i < N_PATHS; i++) {
-        assert_true(pada_path_equal(&space, pada_truth_path(table, i), &paths[i]));
+        assert_true(pada_path_equal(&space, pada_score_table_path(table, i), &paths[i]));
         CHECK_CLOSE(first[i], train_one(&paths[i], 5), 1e-9);
         CHECK_CLOSE(second[i], train_one(&paths[i], 6), 1e-9);
         CHECK_CLOSE(mean[i], (first[i] + second[i]) / 2, 1e-4);
     }
     assert_true(first[0] != second[0] || first[3] != second[3]); /* seeds matter */
-    pada_truth_close(table);
+    pada_score_table_close(table);
     assert_false(pada_path_exists(scratch_path("values/training")));
 }
 
@@ -168,10 +168,10 @@ static void test_one_seed(void **state)
 {
     (void)state;
     CHECK_OK(run(scratch_path("one"), 1, 1));
-    pada_truth *table = read_table(scratch_path("one"));
-    assert_int_equal(pada_truth_n_columns(table), 1);
-    assert_string_equal(pada_truth_column_name(table, 0), "tiny");
-    pada_truth_close(table);
+    pada_score_table *table = read_table(scratch_path("one"));
+    assert_int_equal(pada_score_table_n_columns(table), 1);
+    assert_string_equal(pada_score_table_column_name(table, 0), "tiny");
+    pada_score_table_close(table);
 }
 
 static volatile sig_atomic_t stop_now;
@@ -241,9 +241,9 @@ static void test_grows(void **state)
     assert_same_table(scratch_path("grows"), scratch_path("grown"));
     CHECK_OK(run(scratch_path("grows"), 1, 1)); /* and fewer again */
     assert_int_equal(n_trained, 0);
-    pada_truth *table = read_table(scratch_path("grows"));
-    assert_int_equal(pada_truth_count(table), 1);
-    pada_truth_close(table);
+    pada_score_table *table = read_table(scratch_path("grows"));
+    assert_int_equal(pada_score_table_count(table), 1);
+    pada_score_table_close(table);
 }
 
 /* A file of results without its last line, which `end` replaces. */

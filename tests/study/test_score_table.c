@@ -1,4 +1,4 @@
-/* test_truth_table.c - truth tables: the published one, small good ones, all kinds of bad. */
+/* test_score_table.c - truth tables: the published one, small good ones, all kinds of bad. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "space/nb201_cells.h"
-#include "study/truth_table.h"
+#include "study/score_table.h"
 
 #define SKIP_ALL                                                                       \
     "|skip_connect~0|+|skip_connect~0|skip_connect~1|+|skip_connect~0|skip_connect~1|" \
@@ -37,15 +37,15 @@ static int remove_file(void **state)
     return unlink(file_name);
 }
 
-static pada_status open_bytes(pada_truth **truth, const char *text, size_t n)
+static pada_status open_bytes(pada_score_table **truth, const char *text, size_t n)
 {
     const pada_space space = nb201_space(NULL);
 
     assert_int_equal(pada_file_replace(file_name, text, n), PADA_OK);
-    return pada_truth_open(truth, &space, file_name);
+    return pada_score_table_open(truth, &space, file_name);
 }
 
-static pada_status open_text(pada_truth **truth, const char *text)
+static pada_status open_text(pada_score_table **truth, const char *text)
 {
     return open_bytes(truth, text, strlen(text));
 }
@@ -54,22 +54,22 @@ static void check_small(const char *text)
 {
     const pada_path none = cell_at(0), other = cell_at(1);
     const double *values;
-    pada_truth *truth;
+    pada_score_table *truth;
 
     if (open_text(&truth, text) != PADA_OK) fail_msg("%s", pada_message());
-    assert_int_equal(pada_truth_count(truth), 2);
-    assert_int_equal(pada_truth_n_columns(truth), 2);
-    assert_string_equal(pada_truth_column_name(truth, 0), "cifar10");
-    assert_string_equal(pada_truth_column_name(truth, 1), "cifar100");
-    assert_int_equal(pada_truth_column(truth, "cifar100", &values), PADA_OK);
+    assert_int_equal(pada_score_table_count(truth), 2);
+    assert_int_equal(pada_score_table_n_columns(truth), 2);
+    assert_string_equal(pada_score_table_column_name(truth, 0), "cifar10");
+    assert_string_equal(pada_score_table_column_name(truth, 1), "cifar100");
+    assert_int_equal(pada_score_table_column(truth, "cifar100", &values), PADA_OK);
     assert_float_equal(values[0], 2.5, 0);
     assert_float_equal(values[1], -4, 0);
-    assert_int_equal(pada_truth_column(truth, "cifar10", &values), PADA_OK);
+    assert_int_equal(pada_score_table_column(truth, "cifar10", &values), PADA_OK);
     assert_float_equal(values[1], 30, 0);
-    assert_int_equal(pada_truth_row(truth, &none), 1);
-    assert_int_equal(pada_truth_row(truth, &other), -1);
-    assert_int_equal(pada_truth_path(truth, 0)->choice[5], PADA_NB201_SKIP);
-    pada_truth_close(truth);
+    assert_int_equal(pada_score_table_row(truth, &none), 1);
+    assert_int_equal(pada_score_table_row(truth, &other), -1);
+    assert_int_equal(pada_score_table_path(truth, 0)->choice[5], PADA_NB201_SKIP);
+    pada_score_table_close(truth);
 }
 
 static void test_small_tables(void **state)
@@ -97,14 +97,14 @@ static void test_tables_of_spreadsheets(void **state)
 /* Quotes hold separators and quotes, in names of columns too. */
 static void test_quoted_names(void **state)
 {
-    pada_truth *truth;
+    pada_score_table *truth;
 
     (void)state;
     assert_int_equal(open_text(&truth, "arch,\"a;b, \"\"c\"\"\",\"\t\"\n" SKIP_ALL ",1,2\n"),
                      PADA_OK);
-    assert_int_equal(pada_truth_n_columns(truth), 2);
-    assert_string_equal(pada_truth_column_name(truth, 0), "a;b, \"c\"");
-    pada_truth_close(truth);
+    assert_int_equal(pada_score_table_n_columns(truth), 2);
+    assert_string_equal(pada_score_table_column_name(truth, 0), "a;b, \"c\"");
+    pada_score_table_close(truth);
 }
 
 /* Room is made for networks, not for lines: 4 MB of newlines, and of one network. */
@@ -112,7 +112,7 @@ static void test_long_files_take_no_room(void **state)
 {
     enum { BYTES = 4 << 20, ROWS = 20000 };
     static const char head[] = "arch,a\n" SKIP_ALL ",1\n", row[] = NONE_ALL ",1\n";
-    pada_truth *truth;
+    pada_score_table *truth;
     char *text = malloc(BYTES);
 
     (void)state;
@@ -120,8 +120,8 @@ static void test_long_files_take_no_room(void **state)
     memset(text, '\n', BYTES);
     memcpy(text, head, sizeof head - 1);
     assert_int_equal(open_bytes(&truth, text, BYTES), PADA_OK);
-    assert_int_equal(pada_truth_count(truth), 1);
-    pada_truth_close(truth);
+    assert_int_equal(pada_score_table_count(truth), 1);
+    pada_score_table_close(truth);
     size_t n = sizeof head - 1;
     for (int i = 0; i < ROWS; i++, n += sizeof row - 1)
         memcpy(text + n, row, sizeof row - 1);
@@ -135,7 +135,7 @@ static void test_more_rows_than_networks(void **state)
 {
     const pada_space space = nb201_space(NULL);
     pada_text text = {0};
-    pada_truth *truth;
+    pada_score_table *truth;
 
     (void)state;
     pada_text_add(&text, "a,arch\n");
@@ -154,15 +154,15 @@ static void test_more_rows_than_networks(void **state)
 static void test_unknown_column_offers_the_nearest(void **state)
 {
     const double *values;
-    pada_truth *truth;
+    pada_score_table *truth;
 
     (void)state;
     assert_int_equal(open_text(&truth, "arch,cifar10,imagenet16\n" SKIP_ALL ",1,2\n"), PADA_OK);
-    assert_int_equal(pada_truth_column(truth, "imagnet16", &values), PADA_EINVAL);
+    assert_int_equal(pada_score_table_column(truth, "imagnet16", &values), PADA_EINVAL);
     assert_null(values);
     assert_non_null(strstr(pada_message(), "did you mean 'imagenet16'"));
-    assert_int_equal(pada_truth_column(truth, "arch", &values), PADA_EINVAL);
-    pada_truth_close(truth);
+    assert_int_equal(pada_score_table_column(truth, "arch", &values), PADA_EINVAL);
+    pada_score_table_close(truth);
 }
 
 /* One column of a file whose others are anything. */
@@ -172,24 +172,24 @@ static void test_one_column(void **state)
                                "1.5," SKIP_ALL ",nan\n,-2," NONE_ALL ",x\n";
     const pada_space space = nb201_space(NULL);
     const double *values;
-    pada_truth *truth;
+    pada_score_table *truth;
 
     (void)state;
     assert_int_equal(open_text(&truth, text), PADA_EDATA);
-    assert_int_equal(pada_truth_open_column(&truth, &space, file_name, "score"), PADA_OK);
-    assert_int_equal(pada_truth_count(truth), 2);
-    assert_int_equal(pada_truth_n_columns(truth), 1);
-    assert_string_equal(pada_truth_column_name(truth, 0), "score");
-    assert_int_equal(pada_truth_column(truth, "score", &values), PADA_OK);
+    assert_int_equal(pada_score_table_open_column(&truth, &space, file_name, "score"), PADA_OK);
+    assert_int_equal(pada_score_table_count(truth), 2);
+    assert_int_equal(pada_score_table_n_columns(truth), 1);
+    assert_string_equal(pada_score_table_column_name(truth, 0), "score");
+    assert_int_equal(pada_score_table_column(truth, "score", &values), PADA_OK);
     assert_float_equal(values[0], 1.5, 0);
     assert_float_equal(values[1], -2, 0);
-    assert_int_equal(pada_truth_path(truth, 0)->choice[5], PADA_NB201_SKIP);
-    pada_truth_close(truth);
-    assert_int_equal(pada_truth_open_column(&truth, &space, file_name, "scores"), PADA_EDATA);
+    assert_int_equal(pada_score_table_path(truth, 0)->choice[5], PADA_NB201_SKIP);
+    pada_score_table_close(truth);
+    assert_int_equal(pada_score_table_open_column(&truth, &space, file_name, "scores"), PADA_EDATA);
     assert_non_null(strstr(pada_message(), ":1: no column is called 'scores'"));
-    assert_int_equal(pada_truth_open_column(&truth, &space, file_name, "loss"), PADA_EDATA);
+    assert_int_equal(pada_score_table_open_column(&truth, &space, file_name, "loss"), PADA_EDATA);
     assert_non_null(strstr(pada_message(), ":2: loss: 'nan' is not a number"));
-    assert_int_equal(pada_truth_open_column(&truth, &space, file_name, "arch"), PADA_EDATA);
+    assert_int_equal(pada_score_table_open_column(&truth, &space, file_name, "arch"), PADA_EDATA);
     assert_null(truth);
 }
 
@@ -235,7 +235,7 @@ static void test_bad_files_are_refused_with_the_line(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        pada_truth *truth;
+        pada_score_table *truth;
 
         if (open_text(&truth, bad[i].text) != PADA_EDATA) fail_msg("accepted: %s", bad[i].text);
         assert_null(truth);
@@ -250,7 +250,7 @@ static void test_zero_bytes_and_long_fields_are_refused(void **state)
 {
     const char zero[] = "arch,a\n" SKIP_ALL "\0,1\n";
     char longer[4096];
-    pada_truth *truth;
+    pada_score_table *truth;
 
     (void)state;
     assert_int_equal(open_bytes(&truth, zero, sizeof zero - 1), PADA_EDATA);
@@ -264,12 +264,12 @@ static void test_zero_bytes_and_long_fields_are_refused(void **state)
 static void test_missing_file(void **state)
 {
     const pada_space space = nb201_space(NULL);
-    pada_truth *truth;
+    pada_score_table *truth;
 
     (void)state;
-    assert_int_equal(pada_truth_open(&truth, &space, "/nonexistent/truth.csv"), PADA_ENOENT);
+    assert_int_equal(pada_score_table_open(&truth, &space, "/nonexistent/truth.csv"), PADA_ENOENT);
     assert_null(truth);
-    pada_truth_close(NULL);
+    pada_score_table_close(NULL);
 }
 
 static void test_lack_of_memory_leaves_nothing_behind(void **state)
@@ -277,7 +277,7 @@ static void test_lack_of_memory_leaves_nothing_behind(void **state)
     const char *text = "arch,a\n" SKIP_ALL ",1\n" NONE_ALL ",1\n" POOL_ONE ",2\n";
     const pada_space space = nb201_space(NULL);
     pada_status st = PADA_ENOMEM;
-    pada_truth *truth;
+    pada_score_table *truth;
     int n = 0;
 
     (void)state;
@@ -285,7 +285,7 @@ static void test_lack_of_memory_leaves_nothing_behind(void **state)
     const int64_t live = pada_mem_live();
     for (; st != PADA_OK; n++) {
         pada_mem_fail_after(n);
-        st = pada_truth_open(&truth, &space, file_name);
+        st = pada_score_table_open(&truth, &space, file_name);
         pada_mem_fail_after(-1);
         if (st == PADA_OK) break;
         assert_int_equal(st, PADA_ENOMEM);
@@ -293,7 +293,7 @@ static void test_lack_of_memory_leaves_nothing_behind(void **state)
         assert_int_equal(pada_mem_live(), live);
     }
     assert_true(n >= 6); /* the object, names, paths, slots, lines, values */
-    pada_truth_close(truth);
+    pada_score_table_close(truth);
     assert_int_equal(pada_mem_live(), live);
 }
 
@@ -302,18 +302,19 @@ static void test_from_memory(void **state)
     const char *text = "arch,a,b\n" SKIP_ALL ",1,x\n";
     const pada_space space = nb201_space(NULL);
     const double *values;
-    pada_truth *truth;
+    pada_score_table *truth;
 
     (void)state;
-    assert_int_equal(pada_truth_read(&truth, &space, "memory", text, strlen(text), NULL),
+    assert_int_equal(pada_score_table_read(&truth, &space, "memory", text, strlen(text), NULL),
                      PADA_EDATA);
     assert_null(truth);
     assert_string_equal(pada_message(), "memory:2: b: 'x' is not a number");
-    assert_int_equal(pada_truth_read(&truth, &space, "memory", text, strlen(text), "a"), PADA_OK);
-    assert_int_equal(pada_truth_column(truth, "a", &values), PADA_OK);
+    assert_int_equal(pada_score_table_read(&truth, &space, "memory", text, strlen(text), "a"),
+                     PADA_OK);
+    assert_int_equal(pada_score_table_column(truth, "a", &values), PADA_OK);
     assert_float_equal(values[0], 1, 0);
-    pada_truth_close(truth);
-    assert_int_equal(pada_truth_read(&truth, &space, "memory", NULL, 0, NULL), PADA_EDATA);
+    pada_score_table_close(truth);
+    assert_int_equal(pada_score_table_read(&truth, &space, "memory", NULL, 0, NULL), PADA_EDATA);
 }
 
 /* The table in the program: enough networks, the corners of the space, means of the trainings. */
@@ -321,34 +322,34 @@ static void test_builtin_table(void **state)
 {
     const pada_space space = nb201_space(NULL);
     const double *mean, *seeds[3];
-    pada_truth *truth;
+    pada_score_table *truth;
     double low = 100, high = 0;
 
     (void)state;
-    if (pada_truth_open(&truth, &space, PADA_TRUTH_BUILTIN) != PADA_OK)
+    if (pada_score_table_open(&truth, &space, PADA_TRUTH_BUILTIN) != PADA_OK)
         fail_msg("%s", pada_message());
-    const int n = pada_truth_count(truth);
+    const int n = pada_score_table_count(truth);
     assert_true(n >= 200);
-    assert_int_equal(pada_truth_n_columns(truth), 4);
-    assert_int_equal(pada_truth_column(truth, "builtin", &mean), PADA_OK);
-    assert_int_equal(pada_truth_column(truth, "builtin_0", &seeds[0]), PADA_OK);
-    assert_int_equal(pada_truth_column(truth, "builtin_1", &seeds[1]), PADA_OK);
-    assert_int_equal(pada_truth_column(truth, "builtin_2", &seeds[2]), PADA_OK);
+    assert_int_equal(pada_score_table_n_columns(truth), 4);
+    assert_int_equal(pada_score_table_column(truth, "builtin", &mean), PADA_OK);
+    assert_int_equal(pada_score_table_column(truth, "builtin_0", &seeds[0]), PADA_OK);
+    assert_int_equal(pada_score_table_column(truth, "builtin_1", &seeds[1]), PADA_OK);
+    assert_int_equal(pada_score_table_column(truth, "builtin_2", &seeds[2]), PADA_OK);
     for (int op = 0; op < PADA_NB201_OPS; op++) {
         pada_path all = {{0}};
         memset(all.choice, op, PADA_NB201_EDGES);
-        assert_true(pada_truth_row(truth, &all) >= 0);
+        assert_true(pada_score_table_row(truth, &all) >= 0);
     }
     for (int i = 0; i < n; i++) {
         pada_path form;
-        pada_nb201_canonical(pada_truth_path(truth, i), &form);
+        pada_nb201_canonical(pada_score_table_path(truth, i), &form);
         if (cell_number(&form) == 0) assert_float_equal(mean[i], 10, 0); /* ten classes */
         assert_float_equal(mean[i], (seeds[0][i] + seeds[1][i] + seeds[2][i]) / 3, 1e-4);
         low = mean[i] < low ? mean[i] : low;
         high = mean[i] > high ? mean[i] : high;
     }
     assert_true(high - low > 50);
-    pada_truth_close(truth);
+    pada_score_table_close(truth);
 }
 
 static void test_column_names(void **state)
@@ -380,7 +381,7 @@ static void test_published_table(void **state)
     const char *source = getenv("PADA_SOURCE");
     int n_chance = 0, n_dead = 0;
     const double *values;
-    pada_truth *truth;
+    pada_score_table *truth;
     char path[4096];
 
     (void)state;
@@ -389,25 +390,25 @@ static void test_published_table(void **state)
         print_message("%s is not there\n", path);
         skip();
     }
-    if (pada_truth_open(&truth, &space, path) != PADA_OK) fail_msg("%s", pada_message());
-    assert_int_equal(pada_truth_count(truth), N_CELLS);
-    assert_memory_equal(pada_truth_path(truth, 0)->choice, first, sizeof first);
-    assert_memory_equal(pada_truth_path(truth, 1)->choice, second, sizeof second);
-    assert_int_equal(pada_truth_column(truth, "cifar10", &values), PADA_OK);
+    if (pada_score_table_open(&truth, &space, path) != PADA_OK) fail_msg("%s", pada_message());
+    assert_int_equal(pada_score_table_count(truth), N_CELLS);
+    assert_memory_equal(pada_score_table_path(truth, 0)->choice, first, sizeof first);
+    assert_memory_equal(pada_score_table_path(truth, 1)->choice, second, sizeof second);
+    assert_int_equal(pada_score_table_column(truth, "cifar10", &values), PADA_OK);
     assert_float_equal(values[0], 85.86, 1e-9);
     for (int row = 0; row < N_CELLS; row++) {
         const pada_path cell = cell_at(row);
         pada_path form;
 
-        assert_int_equal(pada_truth_row(truth, pada_truth_path(truth, row)), row);
-        assert_true(pada_truth_row(truth, &cell) >= 0);
-        pada_nb201_canonical(pada_truth_path(truth, row), &form);
+        assert_int_equal(pada_score_table_row(truth, pada_score_table_path(truth, row)), row);
+        assert_true(pada_score_table_row(truth, &cell) >= 0);
+        pada_nb201_canonical(pada_score_table_path(truth, row), &form);
         n_dead += cell_number(&form) == 0 && values[row] == 10.0;
         n_chance += values[row] == 10.0;
     }
     assert_int_equal(n_chance, 341); /* exactly the cells with no live path */
     assert_int_equal(n_dead, 341);
-    pada_truth_close(truth);
+    pada_score_table_close(truth);
 }
 
 int main(void)

@@ -1,9 +1,9 @@
-/* truth_table.c - the strict reader of truth tables, and their lookup by architecture.
+/* score_table.c - the strict reader of tables of scores, and their lookup by architecture.
  *
  * Invariants after a successful open:
  *  1. every row has a path, and no two rows have the same: its number in `paths` is the row
  *  2. values[column * n_rows + row] is finite for every column and row */
-#include "study/truth_table.h"
+#include "study/score_table.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 
 enum { MAX_COLUMNS = 64 };
 
-struct pada_truth {
+struct pada_score_table {
     pada_space space;
     int n_rows, n_columns;
     char (*names)[PADA_CSV_FIELD]; /* by column */
@@ -37,7 +37,7 @@ typedef struct layout {
 } layout;
 
 /* Names of the columns, and what the fields are. */
-static pada_status read_names(pada_truth *t, pada_csv *c, layout *fields)
+static pada_status read_names(pada_score_table *t, pada_csv *c, layout *fields)
 {
     char name[PADA_CSV_FIELD];
     bool has_arch = false;
@@ -69,7 +69,8 @@ static pada_status read_names(pada_truth *t, pada_csv *c, layout *fields)
 }
 
 /* Drops all columns but one. */
-static pada_status keep_column(pada_truth *t, const pada_csv *c, const char *name, layout *fields)
+static pada_status keep_column(pada_score_table *t, const pada_csv *c, const char *name,
+                               layout *fields)
 {
     int kept = 0;
 
@@ -85,7 +86,7 @@ static pada_status keep_column(pada_truth *t, const pada_csv *c, const char *nam
     return PADA_OK;
 }
 
-static pada_status read_header(pada_truth *t, pada_csv *c, const char *only, layout *fields)
+static pada_status read_header(pada_score_table *t, pada_csv *c, const char *only, layout *fields)
 {
     void *mem;
 
@@ -96,7 +97,7 @@ static pada_status read_header(pada_truth *t, pada_csv *c, const char *only, lay
     return only ? keep_column(t, c, only, fields) : PADA_OK;
 }
 
-static pada_status read_arch(pada_truth *t, const pada_csv *c, const char *text, int row)
+static pada_status read_arch(pada_score_table *t, const pada_csv *c, const char *text, int row)
 {
     const pada_space_ops *ops = t->space.ops;
     pada_path path;
@@ -111,7 +112,7 @@ static pada_status read_arch(pada_truth *t, const pada_csv *c, const char *text,
     return PADA_OK;
 }
 
-static pada_status read_row(pada_truth *t, pada_csv *c, const layout *fields, int row)
+static pada_status read_row(pada_score_table *t, pada_csv *c, const layout *fields, int row)
 {
     char text[PADA_CSV_FIELD];
 
@@ -129,7 +130,7 @@ static pada_status read_row(pada_truth *t, pada_csv *c, const layout *fields, in
 
 /* Sizes everything for the rows that are left, but for no more networks than the space has: with more,
  * one is there twice. */
-static pada_status allocate_rows(pada_truth *t, const pada_csv *c)
+static pada_status allocate_rows(pada_score_table *t, const pada_csv *c)
 {
     enum { MOST = INT32_MAX / 4 };
     const int n_networks = pada_path_count(&t->space, MOST);
@@ -148,7 +149,7 @@ static pada_status allocate_rows(pada_truth *t, const pada_csv *c)
     return PADA_OK;
 }
 
-static pada_status read_table(pada_truth *t, pada_csv *c, const char *only)
+static pada_status read_table(pada_score_table *t, pada_csv *c, const char *only)
 {
     layout fields = {0};
 
@@ -159,8 +160,8 @@ static pada_status read_table(pada_truth *t, pada_csv *c, const char *only)
     return PADA_OK;
 }
 
-pada_status pada_truth_read(pada_truth **out, const pada_space *space, const char *name,
-                            const char *text, size_t bytes, const char *column)
+pada_status pada_score_table_read(pada_score_table **out, const pada_space *space, const char *name,
+                                  const char *text, size_t bytes, const char *column)
 {
     const pada_file view = {.data = (const uint8_t *)text, .bytes = bytes};
     pada_csv csv;
@@ -168,42 +169,42 @@ pada_status pada_truth_read(pada_truth **out, const pada_space *space, const cha
 
     *out = NULL;
     PADA_TRY(pada_calloc(&mem, 1, sizeof **out));
-    pada_truth *t = mem;
+    pada_score_table *t = mem;
     t->space = *space;
     pada_status st = pada_csv_init_foreign(&csv, name, &view);
     if (st == PADA_OK) st = read_table(t, &csv, column);
     pada_free(t->lines);
     t->lines = NULL;
     if (st != PADA_OK) {
-        pada_truth_close(t);
+        pada_score_table_close(t);
         return st;
     }
     *out = t;
     return PADA_OK;
 }
 
-pada_status pada_truth_open_column(pada_truth **out, const pada_space *space, const char *path,
-                                   const char *column)
+pada_status pada_score_table_open_column(pada_score_table **out, const pada_space *space,
+                                         const char *path, const char *column)
 {
     pada_file file = {0};
 
     *out = NULL;
     if (strcmp(path, PADA_TRUTH_BUILTIN) == 0)
-        return pada_truth_read(out, space, path, pada_builtin_truth, pada_builtin_truth_bytes,
-                               column);
+        return pada_score_table_read(out, space, path, pada_builtin_truth, pada_builtin_truth_bytes,
+                                     column);
     PADA_TRY(pada_file_open(&file, path));
     const pada_status st =
-        pada_truth_read(out, space, path, (const char *)file.data, file.bytes, column);
+        pada_score_table_read(out, space, path, (const char *)file.data, file.bytes, column);
     pada_file_close(&file);
     return st;
 }
 
-pada_status pada_truth_open(pada_truth **out, const pada_space *space, const char *path)
+pada_status pada_score_table_open(pada_score_table **out, const pada_space *space, const char *path)
 {
-    return pada_truth_open_column(out, space, path, NULL);
+    return pada_score_table_open_column(out, space, path, NULL);
 }
 
-void pada_truth_close(pada_truth *t)
+void pada_score_table_close(pada_score_table *t)
 {
     if (!t) return;
     pada_free(t->values);
@@ -212,33 +213,34 @@ void pada_truth_close(pada_truth *t)
     pada_free(t);
 }
 
-int pada_truth_count(const pada_truth *t)
+int pada_score_table_count(const pada_score_table *t)
 {
     return t->n_rows;
 }
 
-const pada_path *pada_truth_path(const pada_truth *t, int row)
+const pada_path *pada_score_table_path(const pada_score_table *t, int row)
 {
     return pada_path_index_get(t->paths, row);
 }
 
-int pada_truth_row(const pada_truth *t, const pada_path *path)
+int pada_score_table_row(const pada_score_table *t, const pada_path *path)
 {
     return pada_path_index_find(t->paths, path);
 }
 
-int pada_truth_n_columns(const pada_truth *t)
+int pada_score_table_n_columns(const pada_score_table *t)
 {
     return t->n_columns;
 }
 
-const char *pada_truth_column_name(const pada_truth *t, int column)
+const char *pada_score_table_column_name(const pada_score_table *t, int column)
 {
     PADA_ASSERT(column >= 0 && column < t->n_columns);
     return t->names[column];
 }
 
-pada_status pada_truth_column(const pada_truth *t, const char *name, const double **values)
+pada_status pada_score_table_column(const pada_score_table *t, const char *name,
+                                    const double **values)
 {
     const char *names[MAX_COLUMNS];
 
