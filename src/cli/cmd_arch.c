@@ -190,7 +190,7 @@ static pada_status describe(const arch *a, const pada_path *path, pada_text *out
     pada_cost cost;
     pada_status st;
 
-    a->space.ops->cost(&a->space, path, &cost);
+    pada_space_cost(&a->space, path, &cost);
     if ((st = convert(a, path, own, &name)) != PADA_OK) goto out;
     st = a->draw ? draw(a, path, &converted) : convert(a, path, a->to ? a->to : own, &converted);
     if (st != PADA_OK) goto out;

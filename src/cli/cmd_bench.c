@@ -229,7 +229,7 @@ static int64_t live_macs(const bench *b, const pada_path *path)
     pada_cost cost;
 
     b->space.ops->canonical(&b->space, path, &live);
-    b->space.ops->cost(&b->space, &live, &cost);
+    pada_space_cost(&b->space, &live, &cost);
     return cost.macs;
 }
 

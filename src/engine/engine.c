@@ -69,16 +69,14 @@ static pada_status make_buffers(pada_engine *e)
 
 static pada_status build_engine(pada_engine *e, int n_threads)
 {
-    const int n_sites = e->space.ops->n_sites(&e->space);
-    /* nodes and terms: a convolution and a share of a sum per site; with blocks, several slots may
-     * run each of them, and probe all */
-    const int room = 64 + 4 * n_sites * (e->space.config.blocks > 0 ? 4 : 1);
+    pada_net_room room;
 
+    PADA_TRY(pada_space_measure(&e->space, &room));
     PADA_TRY(e->backend->open(&e->device, n_threads));
     PADA_TRY(pada_params_create(&e->params));
-    PADA_TRY(e->space.ops->declare(&e->space, e->params));
+    PADA_TRY(pada_space_declare(&e->space, e->params));
     PADA_TRY(make_groups(e));
-    PADA_TRY(pada__plans_create(e, room, room));
+    PADA_TRY(pada__plans_create(e, room.nodes, room.terms));
     PADA_TRY(make_buffers(e));
     PADA_TRY(pada__route_create(e));
     for (int i = 0; i < e->space.ops->n_extremes; i++)

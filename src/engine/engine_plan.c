@@ -42,7 +42,7 @@ static pada_status make_plan(pada_engine *e, kept_plan *to, const plan_key *key)
     pada_graph_reset(to->graph);
     to->graph->taps = key->taps;
     to->graph->probes = key->probes;
-    e->space.ops->build(&e->space, e->params, &key->path, to->graph);
+    pada_space_build(&e->space, e->params, &key->path, to->graph);
     PADA_TRY(pada_graph_status(to->graph));
     pada_graph_simplify(to->graph);
     pada_plan_build(to->plan, to->graph, e->backend, e->device, key->n_images,

@@ -33,7 +33,7 @@ pada_status pada_engine_init_weights(pada_engine *e, uint64_t seed)
         pada_rng_init(&rng, seed, "init", (uint64_t)i);
         /* Rounded to float, so that every backend and every file starts from the same numbers. */
         for (int64_t k = 0; k < p->count; k++)
-            e->staging[k] = (float)((2 * pada_rng_uniform(&rng) - 1) * p->bound);
+            e->staging[k] = (float)(p->centre + (2 * pada_rng_uniform(&rng) - 1) * p->bound);
         e->backend->write(e->device, e->weights, range_of(p), e->staging);
     }
     start_anew(e);

@@ -148,7 +148,7 @@ static pada_status add_single(const pada__report_run *run, pada_text *out)
     pada_text_add(out, "<div class=\"best\">\n");
     if (st == PADA_OK) PADA_TRY(add_drawing(&run->space, &row.path, out));
     pada_text_add(out, "<div>\n<p>");
-    if (st == PADA_OK) run->space.ops->cost(&run->space, &row.path, &row.cost);
+    if (st == PADA_OK) pada_space_cost(&run->space, &row.path, &row.cost);
     if (st == PADA_OK) add_cost(run, &row, out);
     pada_text_add(out, "</p>\n<p><code>");
     pada_html_text(out, run->info.arch);

@@ -7,7 +7,7 @@ static double macs(const pada_space *space, const pada_path *path)
 {
     pada_cost cost;
 
-    space->ops->cost(space, path, &cost);
+    pada_space_cost(space, path, &cost);
     return (double)cost.macs;
 }
 
@@ -15,7 +15,7 @@ static double params(const pada_space *space, const pada_path *path)
 {
     pada_cost cost;
 
-    space->ops->cost(space, path, &cost);
+    pada_space_cost(space, path, &cost);
     return (double)cost.params;
 }
 

@@ -69,14 +69,32 @@ pada_status pada_space_init(pada_space *space, const pada_space_ops *ops,
     PADA_ASSERT(c.blocks == 0 || 2 * ops->n_slots <= PADA_MAX_SLOTS);
     if (c.image_size % 4 != 0) /* halved twice, without a remainder */
         return PADA_FAIL(PADA_EINVAL, "image size %d is not a multiple of 4", c.image_size);
-    *space = (pada_space){.ops = ops, .config = c};
+    const pada_space made = {.ops = ops, .config = c};
+    pada_net_room room;
+    PADA_TRY(pada_space_measure(&made, &room)); /* there is such a network */
+    *space = made;
     return PADA_OK;
+}
+
+void pada_space_finalise(pada_space *out, const pada_space *space, const pada_path *network)
+{
+    PADA_ASSERT(pada_path_is_valid(space, network));
+    *out = *space;
+    out->config.blocks = 0; /* there is nothing to share */
+    out->is_final = true;
+    out->network = *network;
+}
+
+bool pada_path_takes(const pada_space *space, const pada_path *path, int slot)
+{
+    return !space->ops->takes || space->ops->takes(space, path, slot);
 }
 
 bool pada_path_uses(const pada_space *space, const pada_path *path, int site, int choice)
 {
     if (space->config.blocks > 0) return space->ops->block_uses(space, path, site, choice);
-    return path->choice[space->ops->site_slot(space, site)] == choice;
+    const int slot = space->ops->site_slot(space, site);
+    return path->choice[slot] == choice && pada_path_takes(space, path, slot);
 }
 
 void pada_path_random(const pada_space *space, pada_rng *rng, pada_path *path)

@@ -1,9 +1,9 @@
 /* space.h - search spaces: a set of slots, each with a few choices, and the network of every path.
  *
  * A space is one file (space_nb201.c, ...) and one line in spaces.def. It says what its slots and
- * choices are, which parameters exist (declare) and what the network of one path looks like
- * (build). Everything else - sampling, counting, training, ranking - is written once for all
- * spaces. Paths (the choice of every slot) and the sizes of networks are public: include/pada.h. */
+ * choices are and what the network looks like (walk, with the builder of net.h). Everything else -
+ * parameters, graphs, costs, sampling, training, ranking - is written once for all spaces. Paths
+ * (the choice of every slot) and the sizes of networks are public: include/pada.h. */
 #ifndef PADA_SPACE_SPACE_H
 #define PADA_SPACE_SPACE_H
 
@@ -24,11 +24,18 @@ extern "C" {
 
 #define PADA_MAX_BLOCKS 5
 
-/* Cost of the stand-alone network of a path (affine batch norm, no convolution bias). */
+typedef struct pada_builder pada_builder; /* net.h */
+
+/* Cost of a path in its final form. */
 typedef struct pada_cost {
-    int64_t macs;   /* convolutions and the linear layer with its bias; nothing else */
+    int64_t macs;   /* convolutions and linear layers, and what the literature of the space adds */
     int64_t params; /* batch norm and the linear bias included */
 } pada_cost;
+
+/* The most that the graph of a path can have. */
+typedef struct pada_net_room {
+    int nodes, terms;
+} pada_net_room;
 
 /* Something that can be said about a path without training: more of it should be better. */
 typedef struct pada_space_score {
@@ -44,6 +51,8 @@ typedef struct pada_space_ops {
     pada_space_config defaults;
     int (*n_choices)(const pada_space *space, int slot);
     const char *(*choice_label)(const pada_space *space, int slot, int choice);
+    /* Whether the path uses a slot, such as an edge that another slot takes or leaves out; NULL: all always. */
+    bool (*takes)(const pada_space *space, const pada_path *path, int slot);
     int (*n_sites)(const pada_space *space);
     int (*site_slot)(const pada_space *space, int site); /* -1: several may run it (blocks) */
     /* The cell of a path as the gate sees it, which is parameters gate.* where there is more than one
@@ -51,17 +60,14 @@ typedef struct pada_space_ops {
      * weights cannot belong to blocks. */
     void (*gate_cell)(const pada_space *space, const pada_path *path, pada_gate_cell *cell);
     bool (*block_uses)(const pada_space *space, const pada_path *path, int site, int choice);
-    pada_status (*declare)(const pada_space *space, pada_params *params);
-    /* Adds the network of the path to an empty graph, from input to loss, with the same taps for
-     * every path: what alignment compares, such as the outputs of cells. With blocks, a probe of the
-     * first graph->probes of them at every slot with parameters, marked slot * blocks + block. */
-    void (*build)(const pada_space *space, const pada_params *params, const pada_path *path,
-                  pada_graph *graph);
+    /* The network, from images to loss, with the same taps for every path: what alignment compares,
+     * such as the outputs of cells. With blocks, a probe of pada_build_probes of them at every slot with
+     * parameters, marked slot * blocks + block. */
+    void (*walk)(const pada_space *space, pada_builder *b);
     /* Paths that together need as much memory of every kind as any path does; the first one has the
      * most multiply-adds. */
     const pada_path *extremes;
     int n_extremes;
-    void (*cost)(const pada_space *space, const pada_path *path, pada_cost *cost);
     /* The same function with the fewest live choices: two paths with equal canonical forms compute
      * the same. */
     void (*canonical)(const pada_space *space, const pada_path *path, pada_path *out);
@@ -85,9 +91,13 @@ typedef struct pada_space_ops {
                           pada_text *out);
 } pada_space_ops;
 
+/* A space has two forms. The search form is the supernet of all paths: batch norms have no scale and shift. The
+ * final form is one network by itself, with them, and without convolution biases in front of them. */
 struct pada_space {
     const pada_space_ops *ops;
     pada_space_config config;
+    bool is_final;
+    pada_path network; /* of the final form: the only path there is */
 };
 
 /* Finds a space by name; an unknown one is PADA_EINVAL and offers the nearest name. */
@@ -99,6 +109,21 @@ const pada_space_ops *pada_space_get(int i);
 pada_status pada_space_init(pada_space *space, const pada_space_ops *ops,
                             const pada_space_config *config);
 
+/* The final form of one network of a space. */
+void pada_space_finalise(pada_space *out, const pada_space *space, const pada_path *network);
+
+/* Adds the parameters of a space: shared ones, then by (site, choice). */
+pada_status pada_space_declare(const pada_space *space, pada_params *params);
+/* Adds the network of the path to an empty graph, with the parameters that were declared. Allocates nothing;
+ * pada_graph_status has the first failure. */
+void pada_space_build(const pada_space *space, const pada_params *params, const pada_path *path,
+                      pada_graph *graph);
+/* Dead parts count: the network by itself contains them. */
+void pada_space_cost(const pada_space *space, const pada_path *path, pada_cost *cost);
+/* Walks the network without a path. Sizes with which it does not exist, such as images smaller than a
+ * kernel, are PADA_EINVAL. */
+pada_status pada_space_measure(const pada_space *space, pada_net_room *room);
+
 /* A path with every choice equally likely. */
 void pada_path_random(const pada_space *space, pada_rng *rng, pada_path *path);
 int pada_path_equal(const pada_space *space, const pada_path *a, const pada_path *b);
@@ -107,6 +132,8 @@ static inline int pada_path_block(const pada_space *space, const pada_path *path
 {
     return path->choice[space->ops->n_slots + slot];
 }
+/* Whether a path uses a slot: what it has chosen there matters. */
+bool pada_path_takes(const pada_space *space, const pada_path *path, int slot);
 /* Whether a path runs this choice at this site. */
 bool pada_path_uses(const pada_space *space, const pada_path *path, int site, int choice);
 /* Whether every slot has one of its choices; for paths that come from a file. */

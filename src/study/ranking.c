@@ -286,7 +286,7 @@ static double macs_of(const ranking *r, const job *j)
 {
     pada_cost cost;
 
-    r->space->ops->cost(r->space, &j->form, &cost);
+    pada_space_cost(r->space, &j->form, &cost);
     return (double)cost.macs;
 }
 

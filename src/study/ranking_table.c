@@ -96,7 +96,7 @@ static void make_candidate(const pada_ranking_table *t, const pada_ranking_entry
         row->low = round_to(row->low, t->decimals);
         row->high = round_to(row->high, t->decimals);
     }
-    t->space.ops->cost(&t->space, &row->path, &row->cost);
+    pada_space_cost(&t->space, &row->path, &row->cost);
     t->space.ops->canonical(&t->space, &row->path, &out->form);
     out->is_form = pada_path_equal(&t->space, &row->path, &out->form);
 }

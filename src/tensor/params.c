@@ -121,8 +121,9 @@ pada_status pada_params_add(pada_params *params, const pada_param *param, int *i
         return PADA_FAIL(PADA_EINVAL, "parameter '%.95s': the name is empty or too long",
                          param->name);
     PADA_TRY(check_shape(param, &count));
-    if (!(param->bound >= 0) || !isfinite(param->bound))
-        return PADA_FAIL(PADA_EINVAL, "parameter '%s': bound %g", param->name, param->bound);
+    if (!(param->bound >= 0) || !isfinite(param->bound) || !isfinite(param->centre))
+        return PADA_FAIL(PADA_EINVAL, "parameter '%s': initial values %g +- %g", param->name,
+                         param->centre, param->bound);
     PADA_TRY(check_owner(params, param));
     const int64_t aligned = (count + PADA_PARAM_ALIGN - 1) / PADA_PARAM_ALIGN * PADA_PARAM_ALIGN;
     if (aligned > MAX_ELEMENTS - params->elements)
@@ -172,9 +173,7 @@ int64_t pada_params_elements(const pada_params *params)
     return params->elements;
 }
 
-/* The first tensor that lies in or behind (site, choice): its offset is where that part of the
- * buffer starts. */
-static int64_t lower_bound(const pada_params *params, int site, int choice)
+int pada_params_first(const pada_params *params, int site, int choice)
 {
     int low = 0, high = params->n_items;
 
@@ -186,14 +185,22 @@ static int64_t lower_bound(const pada_params *params, int site, int choice)
             high = middle;
         }
     }
-    return low < params->n_items ? params->items[low]->offset : params->elements;
+    return low;
+}
+
+/* Where the part of the buffer of (site, choice) starts, or would. */
+static int64_t start_of(const pada_params *params, int site, int choice)
+{
+    const int first = pada_params_first(params, site, choice);
+
+    return first < params->n_items ? params->items[first]->offset : params->elements;
 }
 
 pada_range pada_params_range(const pada_params *params, int site, int choice)
 {
     if (site == PADA_SHARED) choice = 0;
     PADA_ASSERT(site >= PADA_SHARED && choice >= 0 && choice < INT32_MAX);
-    const int64_t first = lower_bound(params, site, choice);
-    const int64_t end = lower_bound(params, site, choice + 1);
+    const int64_t first = start_of(params, site, choice);
+    const int64_t end = start_of(params, site, choice + 1);
     return (pada_range){.first = first, .count = end - first};
 }

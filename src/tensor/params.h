@@ -31,7 +31,7 @@ typedef struct pada_param {
     int n_dims;
     int64_t offset; /* elements from the start of the buffer */
     int64_t count;
-    double bound;         /* initial values are uniform in (-bound, bound) */
+    double centre, bound; /* initial values are uniform in (centre - bound, centre + bound) */
     int site, choice;     /* PADA_SHARED, 0: every path uses it */
     int bias_before_norm; /* 1: a batch norm follows, so the gradient is zero by construction */
 } pada_param;
@@ -50,6 +50,8 @@ int pada_params_count(const pada_params *params);
 const pada_param *pada_params_get(const pada_params *params,
                                   int id); /* borrowed; an add does not move it */
 int pada_params_find(const pada_params *params, const char *name); /* -1 if there is none */
+/* The first one of (site, choice), which the others follow; the number of parameters if it is behind all of them. */
+int pada_params_first(const pada_params *params, int site, int choice);
 int64_t pada_params_elements(const pada_params *params); /* of the buffer, gaps included */
 /* The elements of one (site, choice), or of the shared part; empty if it has no parameters. `first`
  * and `count` are multiples of PADA_PARAM_ALIGN: the gap behind the last tensor is included, so the

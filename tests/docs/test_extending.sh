@@ -36,7 +36,7 @@ expect 'the method' has "$work/out" 'turned until'
 expect 'its option in the manual' has "$work/out" '\-\-turn N'
 expect 'all 81 networks' [ "$(wc -l <runs/chain/ranking.csv)" = 82 ]
 expect 'the setting' has runs/chain/config.yaml 'turn: 2'
-expect 'the weights' grep -aq 'layers.3.conv3x3.weight' runs/chain/ckpt/00000064.safetensors
+expect 'the weights' grep -aq 'layers.3.conv3x3.conv.weight' runs/chain/ckpt/00000064.safetensors
 # Three choices in turn: over 64 steps of four slots none is a whole turn ahead.
 expect 'equal turns' python3 - <<'END'
 import csv

@@ -18,11 +18,10 @@ static const pada_space_ops *space_ops;
 static const pada_backend *real_backend;
 static int n_builds, n_prepares;
 
-static void count_build(const pada_space *space, const pada_params *params, const pada_path *p,
-                        pada_graph *graph)
+static void count_walk(const pada_space *space, pada_builder *b)
 {
     n_builds++;
-    space_ops->build(space, params, p, graph);
+    space_ops->walk(space, b);
 }
 
 static pada_status count_prepare(pada_device *device, const pada_program *program)
@@ -42,7 +41,7 @@ static pada_engine *counted_engine(void)
     CHECK_OK(pada_space_find(&space_ops, "nb201"));
     CHECK_OK(pada_backend_find(&real_backend, "cpu"));
     ops = *space_ops;
-    ops.build = count_build;
+    ops.walk = count_walk;
     backend = *real_backend;
     backend.prepare = count_prepare;
     CHECK_OK(pada_space_init(

@@ -23,7 +23,7 @@ static inline void plan_fixture_open(plan_fixture *f, const char *backend, pada_
     CHECK_OK(f->backend->open(&f->device, 1));
     f->space = nb201_space(&config);
     CHECK_OK(pada_params_create(&f->params));
-    CHECK_OK(f->space.ops->declare(&f->space, f->params));
+    CHECK_OK(pada_space_declare(&f->space, f->params));
     CHECK_OK(pada_graph_create(&f->graph, PLAN_MAX_NODES, PLAN_MAX_NODES));
     CHECK_OK(pada_plan_create(&f->plan, PLAN_MAX_NODES, PLAN_MAX_NODES));
 }
@@ -41,7 +41,7 @@ static inline const pada_program *plan_fixture_plan(plan_fixture *f, const pada_
                                                     int n_images, bool train)
 {
     pada_graph_reset(f->graph);
-    f->space.ops->build(&f->space, f->params, path, f->graph);
+    pada_space_build(&f->space, f->params, path, f->graph);
     CHECK_OK(pada_graph_status(f->graph));
     pada_graph_simplify(f->graph);
     pada_plan_build(f->plan, f->graph, f->backend, f->device, n_images, train);

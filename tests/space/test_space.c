@@ -118,7 +118,7 @@ static pada_params *declare(const pada_space *space)
     pada_params *params;
 
     assert_int_equal(pada_params_create(&params), PADA_OK);
-    assert_int_equal(space->ops->declare(space, params), PADA_OK);
+    assert_int_equal(pada_space_declare(space, params), PADA_OK);
     return params;
 }
 
@@ -262,7 +262,7 @@ static void test_build_uses_the_weights_of_the_path(void **state)
         pada_path_random(&space, &rng, &path);
         space.ops->canonical(&space, &path, &form);
         pada_graph_reset(graph);
-        space.ops->build(&space, params, &form, graph);
+        pada_space_build(&space, params, &form, graph);
         assert_int_equal(pada_graph_status(graph), PADA_OK);
         assert_int_equal(graph->nodes[graph->n_nodes - 1].op, PADA_OP_LOSS);
         if (cell_number(&form) == 0) continue; /* dead: the test below */
@@ -296,7 +296,7 @@ static void test_build_of_the_largest_and_of_the_dead_path(void **state)
     (void)state;
     assert_int_equal(pada_graph_create(&graph, 512, 512), PADA_OK);
     path = space.ops->extremes[0];
-    space.ops->build(&space, params, &path, graph);
+    pada_space_build(&space, params, &path, graph);
     assert_int_equal(pada_graph_status(graph), PADA_OK);
     /* input, stem 2, cells 15 x (6 + 3), reductions 2 x 6, norm, pool, linear, loss */
     assert_int_equal(graph->n_nodes, 1 + 2 + 15 * 9 + 2 * 6 + 4);
@@ -309,7 +309,7 @@ static void test_build_of_the_largest_and_of_the_dead_path(void **state)
 
     path = cell_at(0);
     pada_graph_reset(graph);
-    space.ops->build(&space, params, &path, graph);
+    pada_space_build(&space, params, &path, graph);
     assert_int_equal(pada_graph_status(graph), PADA_OK);
     const pada_node *linear = &graph->nodes[graph->n_nodes - 2];
     assert_int_equal(linear->op, PADA_OP_LINEAR);
@@ -333,7 +333,7 @@ static void test_every_cell_builds_without_allocating(void **state)
         const pada_path path = cell_at(i);
 
         pada_graph_reset(graph);
-        space.ops->build(&space, params, &path, graph);
+        pada_space_build(&space, params, &path, graph);
         assert_int_equal(pada_graph_status(graph), PADA_OK);
     }
     assert_int_equal(pada_mem_count(), before);
@@ -352,7 +352,7 @@ static void test_declare_survives_lack_of_memory(void **state)
     for (int n = 0; st != PADA_OK; n++) {
         assert_int_equal(pada_params_create(&params), PADA_OK);
         pada_mem_fail_after(n);
-        st = space.ops->declare(&space, params);
+        st = pada_space_declare(&space, params);
         pada_mem_fail_after(-1);
         assert_true(st == PADA_OK || st == PADA_ENOMEM);
         assert_true(n > 0 || st == PADA_ENOMEM);

@@ -50,7 +50,7 @@ static void check_row(const pada_ranking_table *t, int row, const pada_path *pat
     assert_int_equal(r->ties, ties);
     assert_int_equal(r->same_as, same_as);
     assert_int_equal(r->n_copies, n_copies);
-    space.ops->cost(&space, path, &cost);
+    pada_space_cost(&space, path, &cost);
     assert_int_equal(r->cost.macs, cost.macs);
     assert_int_equal(r->cost.params, cost.params);
 }

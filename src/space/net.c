@@ -1,0 +1,374 @@
+/* net.c - the net builder, and the walks that declare, build, measure and count a network. */
+#include "space/net.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef enum purpose { DECLARE_SHARED, DECLARE_SITES, BUILD, COST, MEASURE } purpose;
+
+enum { UNKNOWN = -1 };
+
+struct pada_builder {
+    const pada_space *space;
+    purpose purpose;
+    bool is_final;
+    const pada_path *path; /* NULL: every choice is walked */
+    pada_status status;
+
+    pada_params *declared;     /* DECLARE_* */
+    const pada_params *params; /* BUILD */
+    pada_graph *graph;
+    pada_cost *cost;
+    pada_net_room room,
+        most_room; /* MEASURE: so far; with the largest choice of the site that is walked */
+    pada_net_room first_room; /* before that site */
+
+    int site, choice; /* whom the next parameters belong to */
+    int next_shared;  /* BUILD: id of the next shared parameter */
+    int next_own;     /* of the next one of (site, choice), or UNKNOWN: its first */
+
+    char prefix[sizeof((pada_param *)0)->name]; /* DECLARE_* */
+    int prefix_length;
+};
+
+/* ---- names ---- */
+
+static bool is_declaring(const pada_builder *b)
+{
+    return b->purpose == (b->site == PADA_SHARED ? DECLARE_SHARED : DECLARE_SITES);
+}
+
+int pada_build_enter(pada_builder *b, const char *format, ...)
+{
+    const int mark = b->prefix_length;
+    const size_t room = sizeof b->prefix - (size_t)mark;
+    va_list args;
+
+    if (!b->declared) return mark;
+    va_start(args, format);
+    const int n = vsnprintf(b->prefix + mark, room, format, args);
+    va_end(args);
+    if (n < 0 || (size_t)n + 1 >= room) {
+        if (b->status == PADA_OK)
+            b->status = PADA_FAIL(PADA_EINVAL, "space %s: the names below '%s' are too long",
+                                  b->space->ops->name, b->prefix);
+        return mark;
+    }
+    b->prefix[mark + n] = '.';
+    b->prefix_length = mark + n + 1;
+    return mark;
+}
+
+void pada_build_leave(pada_builder *b, int mark)
+{
+    b->prefix_length = mark;
+}
+
+/* ---- choices ---- */
+
+/* Ends the choice before, whose nodes need no room beside those of the next one. */
+static void next_room(pada_builder *b, bool is_first)
+{
+    if (is_first) b->first_room = b->most_room = b->room;
+    if (b->room.nodes > b->most_room.nodes) b->most_room.nodes = b->room.nodes;
+    if (b->room.terms > b->most_room.terms) b->most_room.terms = b->room.terms;
+    b->room = b->first_room;
+}
+
+/* The choice that follows, all of them being walked; the end: n. */
+static int next_of_all(pada_builder *b, int site, int choice, int n)
+{
+    const int n_declared = b->declared ? pada_params_count(b->declared) : 0;
+
+    if (b->purpose == DECLARE_SHARED) return n;
+    /* sites come in ascending order: one that is not behind the last was declared by another slot */
+    if (b->purpose == DECLARE_SITES && choice < 0 && n_declared > 0 &&
+        pada_params_get(b->declared, n_declared - 1)->site >= site)
+        return n;
+    if (b->purpose == MEASURE) next_room(b, choice < 0);
+    return choice + 1;
+}
+
+bool pada_build_choose(pada_builder *b, int site, int slot, int *choice)
+{
+    const int n = b->space->ops->n_choices(b->space, slot);
+
+    if (b->path)
+        *choice = *choice < 0 ? b->path->choice[slot] : n;
+    else
+        *choice = next_of_all(b, site, *choice, n);
+    const bool is_there = *choice < n;
+    if (b->purpose == MEASURE && !b->path && !is_there) b->room = b->most_room;
+    b->site = is_there ? site : PADA_SHARED;
+    b->choice = is_there ? *choice : 0;
+    b->next_own = UNKNOWN;
+    return is_there;
+}
+
+bool pada_build_takes(const pada_builder *b, int slot)
+{
+    return !b->path || pada_path_takes(b->space, b->path, slot);
+}
+
+int pada_build_block(const pada_builder *b, int slot)
+{
+    return b->path ? pada_path_block(b->space, b->path, slot) : 0;
+}
+
+int pada_build_probes(const pada_builder *b)
+{
+    if (b->purpose == BUILD) return b->graph->probes;
+    return b->path ? 0 : b->space->config.blocks;
+}
+
+bool pada_build_is_final(const pada_builder *b)
+{
+    return b->is_final;
+}
+
+/* ---- parameters ---- */
+
+/* A parameter, without its owner and the names in front of it. */
+typedef struct param_desc {
+    const char *module, *kind;
+    int dims[4], n_dims;
+    double centre;  /* of its initial values */
+    int64_t fan_in; /* they are spread by 1 / sqrt(fan_in); 0: not at all */
+    bool bias_before_norm;
+} param_desc;
+
+static void declare_param(pada_builder *b, const param_desc *d)
+{
+    pada_param p = {.n_dims = d->n_dims,
+                    .centre = d->centre,
+                    .bound = d->fan_in > 0 ? 1.0 / sqrt((double)d->fan_in) : 0,
+                    .site = b->site,
+                    .choice = b->choice,
+                    .bias_before_norm = d->bias_before_norm};
+    int id;
+
+    if (b->status != PADA_OK) return;
+    memcpy(p.dims, d->dims, sizeof p.dims);
+    const int n = snprintf(p.name, sizeof p.name, "%.*s%s.%s", b->prefix_length, b->prefix,
+                           d->module, d->kind);
+    if (n < 0 || (size_t)n >= sizeof p.name)
+        b->status = PADA_FAIL(PADA_EINVAL, "space %s: the name '%s..' is too long",
+                              b->space->ops->name, p.name);
+    else
+        b->status = pada_params_add(b->declared, &p, &id);
+}
+
+/* The offset of the next parameter of the owner, which has that shape. */
+static int64_t find_param(pada_builder *b, const param_desc *d)
+{
+    int *next = b->site == PADA_SHARED ? &b->next_shared : &b->next_own;
+
+    if (*next == UNKNOWN) *next = pada_params_first(b->params, b->site, b->choice);
+    const pada_param *p = pada_params_get(b->params, (*next)++);
+    PADA_ASSERT(p->site == b->site && p->choice == b->choice && p->n_dims == d->n_dims &&
+                p->dims[0] == d->dims[0]); /* the walk took another way than when it declared */
+    return p->offset;
+}
+
+/* The next parameter: its offset in the graph that is built, else -1. */
+static int64_t take_param(pada_builder *b, const param_desc *d)
+{
+    if (b->purpose == BUILD) return find_param(b, d);
+    if (is_declaring(b)) declare_param(b, d);
+    if (b->purpose == COST) {
+        int64_t count = 1;
+        for (int i = 0; i < d->n_dims; i++)
+            count *= d->dims[i];
+        b->cost->params += count;
+    }
+    return -1;
+}
+
+/* ---- layers ---- */
+
+/* Counts a node, and says whether it is one of a graph. */
+static bool adds_node(pada_builder *b, int n_terms)
+{
+    b->room.nodes++;
+    b->room.terms += n_terms;
+    return b->purpose == BUILD;
+}
+
+static void note(pada_builder *b, pada_status st)
+{
+    if (b->status == PADA_OK) b->status = st;
+}
+
+pada_feature pada_build_images(pada_builder *b)
+{
+    const int size = b->space->config.image_size;
+    pada_feature images = {PADA_ZERO, {3, size, size}};
+
+    if (adds_node(b, 0)) images.value = pada_graph_input(b->graph, images.shape);
+    return images;
+}
+
+pada_feature pada_build_conv(pada_builder *b, pada_feature x, const pada_conv *conv, pada_bias bias,
+                             const char *module)
+{
+    const int64_t per_output = pada_conv_weights(conv) / conv->c_out;
+    const int k = conv->kernel;
+    pada_feature y = {PADA_ZERO, x.shape};
+    int64_t bias_at = -1;
+
+    const int64_t weight =
+        take_param(b, &(param_desc){.module = module,
+                                    .kind = "weight",
+                                    .dims = {conv->c_out, conv->c_in / conv->groups, k, k},
+                                    .n_dims = 4,
+                                    .fan_in = per_output});
+    if (bias == PADA_BIAS_ADDED || (bias == PADA_BIAS_BEFORE_NORM && !b->is_final))
+        bias_at = take_param(b, &(param_desc){.module = module,
+                                              .kind = "bias",
+                                              .dims = {conv->c_out, 1, 1, 1},
+                                              .n_dims = 1,
+                                              .fan_in = per_output,
+                                              .bias_before_norm = bias == PADA_BIAS_BEFORE_NORM});
+    note(b, pada_conv_shape(conv, x.shape, &y.shape));
+    if (b->purpose == COST) b->cost->macs += pada_conv_macs(conv, y.shape);
+    if (adds_node(b, 0))
+        y.value = pada_graph_conv(b->graph, x.value, conv, weight,
+                                  bias == PADA_BIAS_ADDED ? bias_at : -1);
+    return y;
+}
+
+pada_term pada_build_norm(pada_builder *b, pada_feature z, const char *module)
+{
+    param_desc d = {.module = module, .dims = {z.shape.c, 1, 1, 1}, .n_dims = 1};
+    pada_term term = pada_norm_term(z.value);
+
+    if (!b->is_final) return term;
+    d.kind = "weight";
+    d.centre = 1;
+    term.norm.scale = take_param(b, &d);
+    d.kind = "bias";
+    d.centre = 0;
+    term.norm.shift = take_param(b, &d);
+    return term;
+}
+
+pada_feature pada_build_sum(pada_builder *b, pada_shape shape, const pada_term *terms, int n_terms)
+{
+    pada_feature y = {PADA_ZERO, shape};
+
+    if (!adds_node(b, n_terms)) return y;
+    y.value = pada_graph_combine(b->graph, terms, n_terms);
+    PADA_ASSERT(y.value == PADA_ZERO || pada_shape_equal(b->graph->nodes[y.value].shape, shape));
+    return y;
+}
+
+pada_feature pada_build_gap(pada_builder *b, pada_feature x, pada_act act)
+{
+    pada_feature y = {PADA_ZERO, {x.shape.c, 1, 1}};
+
+    if (adds_node(b, 0)) y.value = pada_graph_gap(b->graph, x.value, act);
+    return y;
+}
+
+pada_feature pada_build_linear(pada_builder *b, pada_feature x, int n_out, const char *module)
+{
+    const int n_in = x.shape.c;
+    pada_feature y = {PADA_ZERO, {n_out, 1, 1}};
+
+    const int64_t weight = take_param(b, &(param_desc){.module = module,
+                                                       .kind = "weight",
+                                                       .dims = {n_out, n_in, 1, 1},
+                                                       .n_dims = 2,
+                                                       .fan_in = n_in});
+    const int64_t bias = take_param(b, &(param_desc){.module = module,
+                                                     .kind = "bias",
+                                                     .dims = {n_out, 1, 1, 1},
+                                                     .n_dims = 1,
+                                                     .fan_in = n_in});
+    pada_build_count_macs(b, (int64_t)n_in * n_out);
+    if (adds_node(b, 0)) y.value = pada_graph_linear(b->graph, x.value, n_out, weight, bias);
+    return y;
+}
+
+void pada_build_loss(pada_builder *b, pada_feature logits)
+{
+    if (adds_node(b, 0)) pada_graph_loss(b->graph, logits.value);
+}
+
+void pada_build_tap(pada_builder *b, pada_feature x)
+{
+    if (adds_node(b, 0)) pada_graph_tap(b->graph, x.value, x.shape);
+}
+
+void pada_build_probe(pada_builder *b, pada_feature y, const pada_term *terms, int n_terms)
+{
+    if (adds_node(b, n_terms)) pada_graph_probe(b->graph, y.value, terms, n_terms);
+}
+
+void pada_build_count_macs(pada_builder *b, int64_t macs)
+{
+    if (b->purpose == COST) b->cost->macs += macs;
+}
+
+/* ---- walks ---- */
+
+static pada_status walk(pada_builder *b, purpose what_for)
+{
+    b->purpose = what_for;
+    b->site = PADA_SHARED;
+    b->choice = 0;
+    b->space->ops->walk(b->space, b);
+    return b->status;
+}
+
+/* The path that a walk is about when nobody gives one. */
+static const pada_path *only_path(const pada_space *space)
+{
+    return space->is_final ? &space->network : NULL;
+}
+
+pada_status pada_space_declare(const pada_space *space, pada_params *params)
+{
+    pada_builder b = {
+        .space = space, .is_final = space->is_final, .path = only_path(space), .declared = params};
+
+    PADA_TRY(walk(&b, DECLARE_SHARED));
+    if (space->config.blocks > 1)
+        PADA_TRY(
+            pada_block_gate_declare(params, space->ops->n_choices(space, 0), space->config.blocks));
+    return walk(&b, DECLARE_SITES);
+}
+
+void pada_space_build(const pada_space *space, const pada_params *params, const pada_path *path,
+                      pada_graph *graph)
+{
+    pada_builder b = {.space = space,
+                      .is_final = space->is_final,
+                      .path = path,
+                      .params = params,
+                      .graph = graph};
+
+    PADA_ASSERT(!space->is_final || pada_path_equal(space, path, &space->network));
+    const pada_status st = walk(&b, BUILD);
+    if (graph->status == PADA_OK) graph->status = st;
+}
+
+void pada_space_cost(const pada_space *space, const pada_path *path, pada_cost *cost)
+{
+    pada_builder b = {.space = space, .is_final = true, .path = path, .cost = cost};
+
+    *cost = (pada_cost){0, 0};
+    const pada_status st = walk(&b, COST);
+    PADA_ASSERT(st == PADA_OK); /* pada_space_init has walked the network */
+}
+
+pada_status pada_space_measure(const pada_space *space, pada_net_room *room)
+{
+    pada_builder b = {.space = space, .is_final = space->is_final, .path = only_path(space)};
+
+    PADA_TRY(walk(&b, MEASURE));
+    *room = b.room;
+    return PADA_OK;
+}

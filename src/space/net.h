@@ -1,0 +1,85 @@
+/* net.h - the net builder: a space writes its network once, as one walk.
+ *
+ * The walk of a space (pada_space_ops.walk) calls the functions below in the order in which images flow
+ * through the network. What a call does depends on what the walk is for:
+ *
+ *   declare   adds parameters: names, shapes, initial values, owners. Every choice is walked. There are two
+ *             walks, because the buffer has the shared parameters before those of sites
+ *   build     adds nodes to a graph, with the offsets of their parameters. Only the choices of a path are walked
+ *   cost      counts multiply-adds and parameters of a path in its final form. Nothing is known about zeros, so
+ *             that dead edges count
+ *   measure   counts the nodes and terms that the graph of any path may have. Every choice is walked
+ *
+ * Parameters are found again by counting: shared ones in the order of the walk, those of a (site, choice) from its
+ * first one on. So a walk makes the same calls outside of choices whatever the path is, a call that gets zeros
+ * included, and visits sites in ascending order.
+ *
+ * The first failure sticks and later calls do nothing more than the shapes; whoever began the walk reports it. */
+#ifndef PADA_SPACE_NET_H
+#define PADA_SPACE_NET_H
+
+#include "base/text.h"
+#include "space/space.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What flows: the value in the graph that is built, PADA_ZERO in all other walks, and the shape in all. */
+typedef struct pada_feature {
+    pada_value value;
+    pada_shape shape;
+} pada_feature;
+
+typedef enum pada_bias {
+    PADA_BIAS_NONE,
+    PADA_BIAS_ADDED,
+    /* In the search form, whose norms have no shift: it is a parameter as in PyTorch, and without effect, since
+     * the norm that follows subtracts it again; the graph does not have it. In the final form there is none. */
+    PADA_BIAS_BEFORE_NORM
+} pada_bias;
+
+/* ---- names ----
+ * A parameter is called PREFIX.MODULE.weight or .bias. Enter appends ".text" to the prefix and returns what leave
+ * wants back. Names are made while parameters are declared only. */
+int pada_build_enter(pada_builder *b, const char *format, ...) PADA_PRINTF(2, 3);
+void pada_build_leave(pada_builder *b, int mark);
+
+/* ---- choices ----
+ * Goes through the choices of a site, which `slot` decides, that the walk is about; parameters in the body of the loop
+ * belong to them. The loop must end by itself:
+ *
+ *   for (int choice = -1; pada_build_choose(b, site, slot, &choice);) ..
+ *
+ * A site may be visited again, by another slot (blocks). */
+bool pada_build_choose(pada_builder *b, int site, int slot, int *choice);
+/* Whether the path uses a slot at all; true where every choice is walked. */
+bool pada_build_takes(const pada_builder *b, int slot);
+/* The block of a slot, and how many blocks are to be probed there: all of them where every choice is walked. */
+int pada_build_block(const pada_builder *b, int slot);
+int pada_build_probes(const pada_builder *b);
+bool pada_build_is_final(const pada_builder *b); /* the form of the network */
+
+/* ---- layers ---- */
+
+pada_feature pada_build_images(pada_builder *b); /* three channels of the space's image size */
+pada_feature pada_build_conv(pada_builder *b, pada_feature x, const pada_conv *conv, pada_bias bias,
+                             const char *module);
+/* The batch norm of z as a term: with scale and shift in the final form. */
+pada_term pada_build_norm(pada_builder *b, pada_feature z, const char *module);
+/* A sum of that shape, also where all terms are zero. */
+pada_feature pada_build_sum(pada_builder *b, pada_shape shape, const pada_term *terms, int n_terms);
+pada_feature pada_build_gap(pada_builder *b, pada_feature x, pada_act act);
+/* With bias. Counts a multiply-add per weight. */
+pada_feature pada_build_linear(pada_builder *b, pada_feature x, int n_out, const char *module);
+void pada_build_loss(pada_builder *b, pada_feature logits);
+/* See graph.h. */
+void pada_build_tap(pada_builder *b, pada_feature x);
+void pada_build_probe(pada_builder *b, pada_feature y, const pada_term *terms, int n_terms);
+/* What the literature of a space counts besides convolutions and weights of linear layers. */
+void pada_build_count_macs(pada_builder *b, int64_t macs);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
