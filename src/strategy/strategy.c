@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "sampler/data_sampler.h"
+
 #define PADA_STRATEGY(file) extern const pada_strategy_ops pada_strategy_##file;
 #include "strategy/strategies.def"
 #undef PADA_STRATEGY
@@ -39,6 +41,15 @@ pada_status pada_strategy_find(const pada_strategy_ops **out, const char *name)
         }
     }
     return pada_fail_unknown(PADA_EINVAL, "unknown method", name, names, N_STRATEGIES);
+}
+
+pada_status pada_strategy_begin_epoch(const pada_strategy_ops *ops, void *self,
+                                      const pada_strategy_env *env, const pada_epoch *epoch,
+                                      int32_t *order)
+{
+    if (ops->begin_epoch) return ops->begin_epoch(self, epoch, order);
+    pada_data_permute(env->seed, epoch->index, order, env->n_images);
+    return PADA_OK;
 }
 
 pada_status pada_strategy_add_path(pada_engine *e, const pada_path *path, const pada_draws *draws,

@@ -94,7 +94,7 @@ typedef struct pada_strategy_ops {
      * failed init. */
     pada_status (*init)(void *self, const pada_strategy_env *env, const void *settings);
     void (*deinit)(void *self); /* NULL: nothing to give back */
-    /* Chooses the images of the epoch: order[n_images]. */
+    /* Chooses the images of the epoch: order[n_images]. NULL: every image once, in random order. */
     pada_status (*begin_epoch)(void *self, const pada_epoch *epoch, int32_t *order);
     /* The epoch from which the learning-rate schedule of this one counts, both of the phase; NULL: 0. */
     int (*schedule_start)(const void *self, int epoch);
@@ -118,6 +118,11 @@ typedef struct pada_strategy_ops {
 pada_status pada_strategy_find(const pada_strategy_ops **out, const char *name);
 int pada_strategy_count(void);
 const pada_strategy_ops *pada_strategy_get(int i);
+
+/* Begins an epoch: its images are those that the strategy chooses, or all in random order. */
+pada_status pada_strategy_begin_epoch(const pada_strategy_ops *ops, void *self,
+                                      const pada_strategy_env *env, const pada_epoch *epoch,
+                                      int32_t *order);
 
 /* Adds the gradient of one path on the batch to the gradients, times grad_scale and the factors
  * `weights` of the losses (NULL: none). */

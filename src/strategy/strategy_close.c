@@ -18,7 +18,6 @@
 #include "engine/engine_blocks.h"
 #include "engine/engine_snapshot.h"
 #include "engine/engine_weights.h"
-#include "sampler/data_sampler.h"
 #include "strategy/iso_paths.h"
 #include "strategy/strategy.h"
 
@@ -116,14 +115,6 @@ static void deinit(void *self)
     pada_free(s->mask);
     pada_free(s->values[0]);
     pada_free(s->values[1]);
-}
-
-static pada_status begin_epoch(void *self, const pada_epoch *epoch, int32_t *order)
-{
-    const close_run *s = self;
-
-    pada_data_permute(s->env->seed, epoch->index, order, s->env->n_images);
-    return PADA_OK;
 }
 
 /* ---- the curriculum ---- */
@@ -332,7 +323,6 @@ const pada_strategy_ops pada_strategy_close = {
     .state_bytes = sizeof(close_run),
     .init = init,
     .deinit = deinit,
-    .begin_epoch = begin_epoch,
     .schedule_start = schedule_start,
     .step = step,
     .distributions = distributions,

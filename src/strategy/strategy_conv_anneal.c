@@ -3,7 +3,6 @@
  * From uniform in the first epoch towards only the choices that have parameters, equally likely
  * among each other, in the same steps as PA but without any gradient norm. If this ranks as well as
  * PA does, the norms do not matter. */
-#include "sampler/data_sampler.h"
 #include "strategy/strategy.h"
 
 typedef struct conv_anneal {
@@ -45,14 +44,6 @@ static void anneal(conv_anneal *s, const pada_epoch *epoch)
     }
 }
 
-static pada_status begin_epoch(void *self, const pada_epoch *epoch, int32_t *order)
-{
-    const conv_anneal *s = self;
-
-    pada_data_permute(s->env->seed, epoch->index, order, s->env->n_images);
-    return PADA_OK;
-}
-
 static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
                         const pada_epoch *epoch, int64_t number)
 {
@@ -78,7 +69,6 @@ const pada_strategy_ops pada_strategy_conv_anneal = {
     .summary = "control for pa: towards convolutions on a fixed schedule, without norms",
     .state_bytes = sizeof(conv_anneal),
     .init = init,
-    .begin_epoch = begin_epoch,
     .step = step,
     .distributions = distributions,
 };

@@ -3,7 +3,6 @@
  * The paths of a fair group see the same batch; their gradients add up to one step, and clipping acts
  * on the sum. The released code draws one group per epoch, because it appends to a list that it
  * never empties. */
-#include "sampler/data_sampler.h"
 #include "sampler/fair_paths.h"
 #include "strategy/strategy.h"
 
@@ -42,14 +41,6 @@ static pada_status init(void *self, const pada_strategy_env *env, const void *se
     return pada_fair_paths_count(env->space, &s->n_paths);
 }
 
-static pada_status begin_epoch(void *self, const pada_epoch *epoch, int32_t *order)
-{
-    const fairnas *s = self;
-
-    pada_data_permute(s->env->seed, epoch->index, order, s->env->n_images);
-    return PADA_OK;
-}
-
 static int passes(const void *self)
 {
     return ((const fairnas *)self)->n_paths;
@@ -86,7 +77,6 @@ const pada_strategy_ops pada_strategy_fairnas = {
     .bind_settings = bind_settings,
     .state_bytes = sizeof(fairnas),
     .init = init,
-    .begin_epoch = begin_epoch,
     .passes = passes,
     .step = step,
     .distributions = distributions,

@@ -1,5 +1,4 @@
 /* strategy_magic_a.c - MAGIC-A: uniformly random paths, pulled towards an anchor. */
-#include "sampler/data_sampler.h"
 #include "strategy/anchor.h"
 
 typedef struct magic_a {
@@ -23,14 +22,6 @@ static pada_status init(void *self, const pada_strategy_env *env, const void *se
 static void deinit(void *self)
 {
     pada_anchor_deinit(&((magic_a *)self)->anchor);
-}
-
-static pada_status begin_epoch(void *self, const pada_epoch *epoch, int32_t *order)
-{
-    const pada_strategy_env *env = ((magic_a *)self)->anchor.env;
-
-    pada_data_permute(env->seed, epoch->index, order, env->n_images);
-    return PADA_OK;
 }
 
 static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
@@ -66,7 +57,6 @@ const pada_strategy_ops pada_strategy_magic_a = {
     .state_bytes = sizeof(magic_a),
     .init = init,
     .deinit = deinit,
-    .begin_epoch = begin_epoch,
     .step = step,
     .visit = visit,
     .distributions = distributions,

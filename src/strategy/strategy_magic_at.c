@@ -1,5 +1,4 @@
 /* strategy_magic_at.c - MAGIC-AT: the walk of MAGIC-T, pulled towards the anchor of MAGIC-A. */
-#include "sampler/data_sampler.h"
 #include "strategy/anchor.h"
 #include "strategy/path_walk.h"
 
@@ -33,14 +32,6 @@ static pada_status init(void *self, const pada_strategy_env *env, const void *se
 static void deinit(void *self)
 {
     pada_anchor_deinit(&((magic_at *)self)->anchor);
-}
-
-static pada_status begin_epoch(void *self, const pada_epoch *epoch, int32_t *order)
-{
-    const pada_strategy_env *env = ((magic_at *)self)->walk.env;
-
-    pada_data_permute(env->seed, epoch->index, order, env->n_images);
-    return PADA_OK;
 }
 
 static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
@@ -78,7 +69,6 @@ const pada_strategy_ops pada_strategy_magic_at = {
     .state_bytes = sizeof(magic_at),
     .init = init,
     .deinit = deinit,
-    .begin_epoch = begin_epoch,
     .step = step,
     .visit = visit,
     .distributions = distributions,

@@ -1,6 +1,5 @@
 /* strategy_magic_t.c - MAGIC-T: consecutive paths differ in exactly one slot, so that a path and
  * the next one disagree little about what shared weights are for. */
-#include "sampler/data_sampler.h"
 #include "strategy/path_walk.h"
 
 static pada_status bind_settings(void *settings, pada_options *options)
@@ -11,14 +10,6 @@ static pada_status bind_settings(void *settings, pada_options *options)
 static pada_status init(void *self, const pada_strategy_env *env, const void *settings)
 {
     return pada_path_walk_init(self, env, settings);
-}
-
-static pada_status begin_epoch(void *self, const pada_epoch *epoch, int32_t *order)
-{
-    const pada_path_walk *s = self;
-
-    pada_data_permute(s->env->seed, epoch->index, order, s->env->n_images);
-    return PADA_OK;
 }
 
 static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
@@ -51,7 +42,6 @@ const pada_strategy_ops pada_strategy_magic_t = {
     .bind_settings = bind_settings,
     .state_bytes = sizeof(pada_path_walk),
     .init = init,
-    .begin_epoch = begin_epoch,
     .step = step,
     .visit = visit,
     .distributions = distributions,

@@ -6,7 +6,6 @@
  * archived ones have learned. In the released code the losses of the archive are plain numbers
  * without a gradient: what is left is (1 - beta) times the gradient of the current path. Then the
  * archive changes nothing, and its forward passes are not made here. */
-#include "sampler/data_sampler.h"
 #include "strategy/novelty_archive.h"
 #include "strategy/strategy.h"
 
@@ -75,14 +74,6 @@ static void deinit(void *self)
     pada_novelty_archive_deinit(&((nsas *)self)->archive);
 }
 
-static pada_status begin_epoch(void *self, const pada_epoch *epoch, int32_t *order)
-{
-    const nsas *s = self;
-
-    pada_data_permute(s->env->seed, epoch->index, order, s->env->n_images);
-    return PADA_OK;
-}
-
 static int passes(const void *self)
 {
     const nsas *s = self;
@@ -141,7 +132,6 @@ const pada_strategy_ops pada_strategy_nsas = {
     .state_bytes = sizeof(nsas),
     .init = init,
     .deinit = deinit,
-    .begin_epoch = begin_epoch,
     .passes = passes,
     .step = step,
     .visit = visit,

@@ -1,6 +1,5 @@
 /* strategy_single.c - one path for the whole run: the stand-alone training of a network. */
 #include "strategy/strategy_single.h"
-#include "sampler/data_sampler.h"
 #include "strategy/strategy.h"
 
 static const pada_opt options_table[] = {
@@ -40,14 +39,6 @@ static pada_status init(void *self, const pada_strategy_env *env, const void *se
     return PADA_OK;
 }
 
-static pada_status begin_epoch(void *self, const pada_epoch *epoch, int32_t *order)
-{
-    const single *s = self;
-
-    pada_data_permute(s->env->seed, epoch->index, order, s->env->n_images);
-    return PADA_OK;
-}
-
 static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
                         const pada_epoch *epoch, int64_t number)
 {
@@ -77,7 +68,6 @@ const pada_strategy_ops pada_strategy_single = {
     .bind_settings = bind_settings,
     .state_bytes = sizeof(single),
     .init = init,
-    .begin_epoch = begin_epoch,
     .step = step,
     .distributions = distributions,
     .network = network,

@@ -1,5 +1,4 @@
 /* strategy_spos.c - SPOS: one uniformly random path per step, every image once per epoch. */
-#include "sampler/data_sampler.h"
 #include "strategy/strategy.h"
 
 typedef struct spos {
@@ -14,14 +13,6 @@ static pada_status init(void *self, const pada_strategy_env *env, const void *se
     (void)settings;
     s->env = env;
     pada_path_sampler_init(&s->sampler, env->space);
-    return PADA_OK;
-}
-
-static pada_status begin_epoch(void *self, const pada_epoch *epoch, int32_t *order)
-{
-    const spos *s = self;
-
-    pada_data_permute(s->env->seed, epoch->index, order, s->env->n_images);
     return PADA_OK;
 }
 
@@ -49,7 +40,6 @@ const pada_strategy_ops pada_strategy_spos = {
     .summary = "one uniformly random path per step (single path one-shot)",
     .state_bytes = sizeof(spos),
     .init = init,
-    .begin_epoch = begin_epoch,
     .step = step,
     .distributions = distributions,
 };

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "sampler/data_sampler.h"
 #include "space/path_number.h"
 #include "strategy/strategy.h"
 
@@ -97,14 +96,6 @@ static void deinit(void *self)
     pada_free(((spos_depth *)self)->paths);
 }
 
-static pada_status begin_epoch(void *self, const pada_epoch *epoch, int32_t *order)
-{
-    const spos_depth *s = self;
-
-    pada_data_permute(s->env->seed, epoch->index, order, s->env->n_images);
-    return PADA_OK;
-}
-
 static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
                         const pada_epoch *epoch, int64_t number)
 {
@@ -134,7 +125,6 @@ const pada_strategy_ops pada_strategy_spos_depth = {
     .state_bytes = sizeof(spos_depth),
     .init = init,
     .deinit = deinit,
-    .begin_epoch = begin_epoch,
     .step = step,
     .distributions = distributions,
 };

@@ -9,7 +9,6 @@
  * path and from step to step, so that a path is also moved by what others left behind. */
 #include "engine/engine_snapshot.h"
 #include "optim/schedule.h"
-#include "sampler/data_sampler.h"
 #include "sampler/fair_paths.h"
 #include "strategy/strategy.h"
 
@@ -76,14 +75,6 @@ static pada_status init(void *self, const pada_strategy_env *env, const void *se
                                       "leave out sumnas-anneal-inner");
     pada_path_sampler_init(&s->sampler, env->space);
     return pada_fair_paths_count(env->space, &s->n_paths);
-}
-
-static pada_status begin_epoch(void *self, const pada_epoch *epoch, int32_t *order)
-{
-    const sumnas *s = self;
-
-    pada_data_permute(s->env->seed, epoch->index, order, s->env->n_images);
-    return PADA_OK;
 }
 
 static int passes(const void *self)
@@ -164,7 +155,6 @@ const pada_strategy_ops pada_strategy_sumnas = {
     .defaults = defaults,
     .state_bytes = sizeof(sumnas),
     .init = init,
-    .begin_epoch = begin_epoch,
     .passes = passes,
     .step = step,
     .distributions = distributions,

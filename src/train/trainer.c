@@ -356,7 +356,7 @@ static pada_status run_epoch(trainer *t)
     pada_draws draws;
 
     PADA_TRY(enter_phase(t));
-    PADA_TRY(strategy->begin_epoch(t->strategy, &epoch, t->order));
+    PADA_TRY(pada_strategy_begin_epoch(strategy, t->strategy, &t->env, &epoch, t->order));
     PADA_TRY(pada_loader_begin(t->loader, epoch.index, t->order, n_images,
                                (int)t->position[1] * t->env.batch_size));
     for (;;) {

@@ -15,7 +15,8 @@ static void check_steps(const char *method, const void *settings)
     if (settings) small_run_use(&r, method, settings);
     r.draws.indices = order;
     const int64_t count = pada_params_elements(r.env.params);
-    CHECK_OK(r.ops->begin_epoch(r.self, &(pada_epoch){.first_step = 0}, order));
+    CHECK_OK(
+        pada_strategy_begin_epoch(r.ops, r.self, &r.env, &(pada_epoch){.first_step = 0}, order));
     for (int step = 0; step < 4; step++) {
         double *before = small_run_weights(&r);
         const pada_path path = *small_run_step(&r, 0, step, &n);
