@@ -38,10 +38,9 @@ static int list_path_ranges(const pada_engine *e, const pada_path *path, int wit
 
     for (int i = 0; i < e->n_groups; i++) {
         const param_group *g = &e->groups[i];
-        if (g->site != PADA_SHARED) {
-            const int slot = e->space.ops->site_slot(&e->space, g->site);
-            if (slot == without || path->choice[slot] != g->choice) continue;
-        }
+        if (g->site != PADA_SHARED && (e->space.ops->site_slot(&e->space, g->site) == without ||
+                                       !pada_path_uses(&e->space, path, g->site, g->choice)))
+            continue;
         ranges[n++] = g->range;
     }
     return n;

@@ -4,6 +4,11 @@
 pada_status pada_fair_paths_count(const pada_space *space, int *n)
 {
     *n = space->ops->n_choices(space, 0);
+    if (space->ops->takes)
+        return PADA_FAIL(PADA_EINVAL,
+                         "space %s: paths do not use all slots; fair paths train every choice of "
+                         "every slot equally often",
+                         space->ops->name);
     for (int slot = 1; slot < space->ops->n_slots; slot++)
         if (space->ops->n_choices(space, slot) != *n)
             return PADA_FAIL(PADA_EINVAL,

@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/* How many paths a group has: the number of choices of a slot. Slots that differ in it are
- * PADA_EINVAL. */
+/* How many paths a group has: the number of choices of a slot. Slots that differ in it, or that a path may
+ * leave unused, are PADA_EINVAL: there are no such groups. */
 pada_status pada_fair_paths_count(const pada_space *space, int *n);
 
 /* Group number `index`: paths[n], from the stream (seed, "fair", index). */

@@ -65,7 +65,8 @@ double pada_path_sampler_ratio(const pada_path_sampler *s, const pada_path *path
     double ratio = 1;
 
     for (int slot = 0; slot < s->space->ops->n_slots; slot++)
-        ratio /= pada_subspace_choices(&s->within, slot) * s->p[slot][path->choice[slot]];
+        if (pada_path_takes(s->space, path, slot))
+            ratio /= pada_subspace_choices(&s->within, slot) * s->p[slot][path->choice[slot]];
     return ratio;
 }
 

@@ -67,13 +67,15 @@ pada_status pada_path_importance_init(pada_path_importance *pi, const pada_strat
     pi->env = env;
     PADA_TRY(pada_strategy_check_sites(env->space));
     pada_path_sampler_init(&pi->sampler, env->space);
-    for (int slot = 1; settings->scope == SHARED && slot < n_slots(pi); slot++)
-        if (n_choices(pi, slot) != n_choices(pi, 0))
-            return PADA_FAIL(PADA_EINVAL,
-                             "path-scope shared: slots of space %s differ in their choices; "
-                             "per_slot would do",
-                             env->space->ops->name);
+    pada_choice_labels_init(&pi->labels, env->space);
     return PADA_OK;
+}
+
+/* Where the norms of a choice are. Slots that differ in their choices share those of equal labels. */
+static int place_of(const pada_path_importance *pi, int slot, int choice)
+{
+    return pi->settings.scope == SHARED ? pi->labels.of[slot][choice]
+                                        : slot * PADA_MAX_CHOICES + choice;
 }
 
 void pada_path_importance_draw(const pada_path_importance *pi, int64_t step, pada_path *path,
@@ -83,11 +85,11 @@ void pada_path_importance_draw(const pada_path_importance *pi, int64_t step, pad
     *grad_scale = pi->settings.reweight ? pada_path_sampler_ratio(&pi->sampler, path) : 1;
 }
 
-static void accumulate(pada_path_importance *pi, int slot, int choice, double norm)
+static void accumulate(pada_path_importance *pi, int place, double norm)
 {
-    double *sum = &pi->norms[slot][choice];
+    double *sum = &pi->norms[place];
 
-    pi->counts[slot][choice]++;
+    pi->counts[place]++;
     *sum += norm;
     if (pi->settings.accumulate == HALF_MEAN) *sum /= 2; /* also the first: it starts at 0 */
 }
@@ -96,34 +98,35 @@ static void accumulate(pada_path_importance *pi, int slot, int choice, double no
 static void add_step(pada_path_importance *pi, const pada_log *log, int step)
 {
     const pada_space *space = pi->env->space;
-    const uint8_t *choice = log->paths[step].choice;
+    const pada_path *path = &log->paths[step];
     const double *site_norms = log->site_norms + (size_t)step * (size_t)log->n_sites;
     const double factor = pi->settings.norm == CLIPPED ? log->clip_factors[step] : 1;
-    double sums[PADA_MAX_SLOTS] = {0}, shared[PADA_MAX_CHOICES] = {0};
-    int n_chosen[PADA_MAX_CHOICES] = {0};
+    double sums[PADA_MAX_SLOTS] = {0}, norms[PADA_MAX_LABELS] = {0};
+    int n_chosen[PADA_MAX_LABELS] = {0};
 
     PADA_ASSERT(log->n_passes == log->n_steps);
     for (int site = 0; site < log->n_sites; site++)
         sums[space->ops->site_slot(space, site)] += factor * site_norms[site];
     for (int slot = 0; slot < n_slots(pi); slot++) {
-        shared[choice[slot]] += sums[slot];
-        n_chosen[choice[slot]]++;
-        if (pi->settings.scope == PER_SLOT && sums[slot] != 0)
-            accumulate(pi, slot, choice[slot], sums[slot]);
+        if (!pada_path_takes(space, path, slot)) continue;
+        const int place = place_of(pi, slot, path->choice[slot]);
+        norms[place] += sums[slot];
+        n_chosen[place]++;
     }
-    for (int c = 0; pi->settings.scope == SHARED && c < n_choices(pi, 0); c++)
-        if (shared[c] != 0) accumulate(pi, 0, c, shared[c] / n_chosen[c]);
+    for (int place = 0; place < PADA_MAX_LABELS; place++)
+        if (norms[place] != 0) accumulate(pi, place, norms[place] / n_chosen[place]);
 }
 
-/* The distribution of a slot from the norms at index `from`. */
-static void mix(pada_path_importance *pi, int slot, int from, double tau)
+/* The distribution of a slot. */
+static void mix(pada_path_importance *pi, int slot, double tau)
 {
     const int n = n_choices(pi, slot);
     double values[PADA_MAX_CHOICES], sum = 0;
 
     for (int c = 0; c < n; c++) {
-        const int64_t count = pi->counts[from][c];
-        values[c] = pi->norms[from][c];
+        const int place = place_of(pi, slot, c);
+        const int64_t count = pi->counts[place];
+        values[c] = pi->norms[place];
         if (pi->settings.accumulate == MEAN && count > 0) values[c] /= (double)count;
         sum += values[c];
     }
@@ -137,7 +140,7 @@ static void update(pada_path_importance *pi, const pada_epoch *epoch)
                                        epoch->index, pi->env->n_epochs);
 
     for (int slot = 0; slot < n_slots(pi); slot++)
-        mix(pi, slot, pi->settings.scope == SHARED ? 0 : slot, tau);
+        mix(pi, slot, tau);
 }
 
 pada_status pada_path_importance_after_step(pada_path_importance *pi, pada_engine *e,

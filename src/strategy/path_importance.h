@@ -11,10 +11,11 @@
 #define PADA_STRATEGY_PATH_IMPORTANCE_H
 
 #include "engine/engine_log.h"
+#include "space/choice_labels.h"
 #include "strategy/strategy.h"
 
 typedef struct pada_path_settings {
-    int scope;      /* 0: one distribution for all slots, 1: one per slot */
+    int scope;      /* 0: choices of the same label share their norms, 1: every slot has its own */
     int norm;       /* 0: after clipping, 1: before */
     int accumulate; /* 0: running half-mean, 1: mean, 2: sum */
     int reset;      /* 0: every epoch, 1: never */
@@ -31,9 +32,10 @@ typedef struct pada_path_importance {
     pada_path_settings settings;
     const pada_strategy_env *env;
     pada_path_sampler sampler;
-    /* [slot][choice]; in shared scope slot 0 stands for all */
-    double norms[PADA_MAX_SLOTS][PADA_MAX_CHOICES];
-    int64_t counts[PADA_MAX_SLOTS][PADA_MAX_CHOICES];
+    pada_choice_labels labels;
+    /* by label in shared scope, by slot * PADA_MAX_CHOICES + choice in the other */
+    double norms[PADA_MAX_LABELS];
+    int64_t counts[PADA_MAX_LABELS];
 } pada_path_importance;
 
 pada_status pada_path_importance_init(pada_path_importance *pi, const pada_strategy_env *env,

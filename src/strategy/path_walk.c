@@ -18,20 +18,25 @@ pada_status pada_path_walk_init(pada_path_walk *walk, const pada_strategy_env *e
     walk->env = env;
     walk->settings = *settings;
     for (int slot = 0; slot < env->space->ops->n_slots; slot++)
-        if (env->space->ops->n_choices(env->space, slot) < 2)
-            return PADA_FAIL(PADA_EINVAL, "slot %d of space %s has no other choice to walk to",
-                             slot, env->space->ops->name);
+        if (env->space->ops->n_choices(env->space, slot) > 1) walk->slots[walk->n_slots++] = slot;
+    if (walk->n_slots == 0)
+        return PADA_FAIL(PADA_EINVAL, "space %s has one path only, and none to walk to",
+                         env->space->ops->name);
     pada_path_sampler_init(&walk->sampler, env->space);
     return PADA_OK;
 }
 
-/* One slot of the path gets another choice. */
-static void change_one_slot(const pada_space *space, pada_rng *rng, pada_path *path)
+/* One slot that the path uses gets another choice. */
+static void change_one_slot(const pada_path_walk *walk, pada_rng *rng, pada_path *path)
 {
-    const uint32_t slot = pada_rng_below(rng, (uint32_t)space->ops->n_slots);
-    const uint32_t n = (uint32_t)space->ops->n_choices(space, (int)slot);
-    const uint32_t other = pada_rng_below(rng, n - 1);
+    const pada_space *space = walk->env->space;
+    int slot, tries = 0;
 
+    do
+        slot = walk->slots[pada_rng_below(rng, (uint32_t)walk->n_slots)];
+    while (!pada_path_takes(space, path, slot) && ++tries < MAX_TRIES);
+    const uint32_t n = (uint32_t)space->ops->n_choices(space, slot);
+    const uint32_t other = pada_rng_below(rng, n - 1);
     path->choice[slot] = (uint8_t)(other + (other >= path->choice[slot]));
 }
 
@@ -49,7 +54,7 @@ void pada_path_walk_step(pada_path_walk *walk, int64_t number)
     pada_rng_init(&rng, walk->env->seed, "path", (uint64_t)number);
     for (int tries = 0; tries < MAX_TRIES; tries++) {
         next = walk->path;
-        change_one_slot(space, &rng, &next);
+        change_one_slot(walk, &rng, &next);
         if (!skip_dead || !space->ops->dead || !space->ops->dead(space, &next)) break;
     }
     walk->path = next;

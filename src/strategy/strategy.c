@@ -87,7 +87,14 @@ void pada_strategy_visit_path(const pada_space *space, const char *name, pada_pa
 
 pada_status pada_strategy_check_sites(const pada_space *space)
 {
-    if (space->config.blocks == 0) return PADA_OK;
-    return PADA_FAIL(PADA_EINVAL,
-                     "this method needs weights that belong to slots; leave --blocks out");
+    if (space->config.blocks > 0)
+        return PADA_FAIL(PADA_EINVAL,
+                         "this method needs weights that belong to slots; leave --blocks out");
+    for (int site = 0; site < space->ops->n_sites(space); site++)
+        if (space->ops->site_slot(space, site) < 0)
+            return PADA_FAIL(PADA_EINVAL,
+                             "this method needs weights that belong to slots; in space %s several "
+                             "decide site %d",
+                             space->ops->name, site);
+    return PADA_OK;
 }

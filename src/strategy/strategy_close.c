@@ -97,10 +97,9 @@ static pada_status init(void *self, const pada_strategy_env *env, const void *se
     s->env = env;
     s->settings = *(const close_settings *)settings;
     if (n_blocks(s) < 1)
-        return PADA_FAIL(PADA_EINVAL,
-                         "method close: the slots of space %s share no weights; give "
-                         "--blocks",
-                         env->space->ops->name);
+        return PADA_FAIL(PADA_EINVAL, "method close: the slots of space %s share no weights%s",
+                         env->space->ops->name,
+                         env->space->ops->gate_cell ? "; give --blocks" : "");
     s->gate_first = pada_block_gate_first_param(env->params);
     PADA_TRY(make_room(s));
     return pada_iso_paths_init(&s->paths, env->space);

@@ -85,6 +85,11 @@ static pada_status check_slots(const gm *s)
     const pada_space *space = s->env->space;
     int n = 0;
 
+    if (space->ops->takes)
+        return PADA_FAIL(PADA_EINVAL,
+                         "method gm: paths of space %s do not use all slots, so that the gradients "
+                         "of two choices are not of the same weights",
+                         space->ops->name);
     for (int slot = 0; slot < space->ops->n_slots; slot++)
         n += space->ops->n_choices(space, slot) > 1;
     if (s->settings.splits > n)

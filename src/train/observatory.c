@@ -5,11 +5,14 @@
 #include <string.h>
 
 #include "sampler/data_sampler.h"
+#include "space/choice_labels.h"
 
 /* Below these a sampler is about to collapse. The official DA ends at a coverage of 0.31. */
 #define LOW_COVERAGE  0.40
 #define LOW_EFFECTIVE 0.20
 #define LOW_ENTROPY   0.25
+
+enum { MAX_LABEL_COLUMNS = 30 }; /* two of each must fit into the metrics of an epoch */
 
 static const struct {
     const char *word, *text;
@@ -48,28 +51,45 @@ static void observe_results(const pada_log *log, pada_epoch_metrics *m)
     pada_epoch_metrics_add(m, (double)clipped / log->n_steps, "clipped");
 }
 
-/* Choices of different slots with the same label count as one; slot 0 names them. */
+/* How often each choice of each slot was trained; returns the least of those that slots may take. */
+static int64_t count_updates(const pada_observation *seen,
+                             int64_t updates[PADA_MAX_SLOTS][PADA_MAX_CHOICES])
+{
+    const pada_space *space = seen->env->space;
+    const pada_log *log = seen->log;
+    const uint32_t *allowed = seen->drawn_from->paths->within.allowed;
+    int64_t least = INT64_MAX;
+
+    for (int i = 0; i < log->n_passes; i++)
+        for (int slot = 0; slot < space->ops->n_slots; slot++)
+            if (pada_path_takes(space, &log->paths[i], slot))
+                updates[slot][log->paths[i].choice[slot]]++;
+    for (int slot = 0; slot < space->ops->n_slots; slot++)
+        for (int c = 0; c < space->ops->n_choices(space, slot); c++)
+            if (allowed[slot] >> c & 1 && updates[slot][c] < least) least = updates[slot][c];
+    return least;
+}
+
+/* Choices of different slots with the same label count as one. */
 static void observe_choices(const pada_observation *seen, pada_epoch_metrics *m)
 {
     const pada_space *space = seen->env->space;
-    const pada_space_ops *ops = space->ops;
-    const uint32_t *allowed = seen->drawn_from->paths->within.allowed;
-    int64_t updates[PADA_MAX_SLOTS][PADA_MAX_CHOICES] = {{0}}, least = INT64_MAX;
+    int64_t updates[PADA_MAX_SLOTS][PADA_MAX_CHOICES] = {{0}};
+    const int64_t least = count_updates(seen, updates);
+    pada_choice_labels labels;
 
-    for (int i = 0; i < seen->log->n_passes; i++)
-        for (int slot = 0; slot < ops->n_slots; slot++)
-            updates[slot][seen->log->paths[i].choice[slot]]++;
-    for (int c = 0; c < ops->n_choices(space, 0); c++) {
+    pada_choice_labels_init(&labels, space);
+    for (int label = 0; label < labels.n && label < MAX_LABEL_COLUMNS; label++) {
         double p = 0;
         int64_t n = 0;
-        for (int slot = 0; slot < ops->n_slots; slot++) {
-            if (c >= ops->n_choices(space, slot)) continue;
-            p += seen->drawn_from->paths->p[slot][c] / ops->n_slots;
-            n += updates[slot][c];
-            if (allowed[slot] >> c & 1 && updates[slot][c] < least) least = updates[slot][c];
-        }
-        pada_epoch_metrics_add(m, p, "p_%s", ops->choice_label(space, 0, c));
-        pada_epoch_metrics_add(m, (double)n, "updates_%s", ops->choice_label(space, 0, c));
+        for (int slot = 0; slot < space->ops->n_slots; slot++)
+            for (int c = 0; c < space->ops->n_choices(space, slot); c++) {
+                if (labels.of[slot][c] != label) continue;
+                p += seen->drawn_from->paths->p[slot][c] / labels.n_slots[label];
+                n += updates[slot][c];
+            }
+        pada_epoch_metrics_add(m, p, "p_%s", labels.names[label]);
+        pada_epoch_metrics_add(m, (double)n, "updates_%s", labels.names[label]);
     }
     pada_epoch_metrics_add(m, (double)least, "updates_min");
 }

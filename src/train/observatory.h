@@ -22,8 +22,8 @@ typedef struct pada_observation {
 
 /* Adds to the metrics:
  *   loss, top1, top5 (percent; means over all passes), grad_norm (mean), clipped (share of steps)
- *   path_entropy (1: uniform), p_<choice> (mean over slots), updates_<choice> (passes with it, over
- *   all slots), updates_min (the least used of the choices that slots may take), dead (share of passes that trained
+ *   path_entropy (1: uniform), p_<label> (mean over the slots that have a choice of that label), updates_<label> (passes with
+ *   it, over all slots that they use), updates_min (the least used of the choices that slots may take), dead (share of passes that trained
  *   next to nothing), gmacs (forward multiply-adds of all passes, also of evaluations that the method makes, 1e9)
  *   data_entropy, data_effective (effective sample size over images), data_coverage (share of the
  *   images drawn at least once), class_min, class_max (draws of a class over its images)

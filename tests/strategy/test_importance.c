@@ -105,7 +105,7 @@ static void one_step_is_half_of_its_norm(void **state)
     CHECK_OK(pada_path_importance_init(&pi, &env, &(pada_path_settings){.tau_max = 1, .reset = 1}));
     add(&s, "[1,0,0,3,0,0]", 3, 0.25, 1);
     end_epoch(&pi, &s, 1);
-    CHECK_CLOSE(pi.norms[0][3], 15 * 0.25 / 2, 1e-15);
+    CHECK_CLOSE(pi.norms[3], 15 * 0.25 / 2, 1e-15);
 }
 
 static void switches_of_pa(void **state)
@@ -131,7 +131,7 @@ static void switches_of_pa(void **state)
         &(pada_path_settings){.accumulate = 2, .reset = 1, .schedule = 1, .tau_max = 1}));
     end_epoch(&pi, &s, 0);
     end_epoch(&pi, &s, 2);
-    CHECK_CLOSE(pi.norms[0][3], 2 * (15 + 60), 1e-12);
+    CHECK_CLOSE(pi.norms[3], 2 * (15 + 60), 1e-12);
     check_p(&pi, 3,
             (const double[]){0.04, 0.04, 0.04 + 0.8 * 30 / 180, 0.04 + 0.8 * 150 / 180, 0.04});
     /* per slot: slot 0 saw both, slot 3 none */
