@@ -65,9 +65,13 @@ typedef struct pada_space_config {
     int image_size; /* rows = columns */
     /* Sets of weights that the slots of a cell share, as method close wants them; 0: every slot has its own */
     int blocks;
+    /* Options of the space as flags, such as {"--channels=8", NULL}, for those that have no field here;
+     * NULL: none */
+    const char *const *flags;
 } pada_space_config;
 
-/* Opens a space by name; an unknown name or a size out of range is PADA_EINVAL. config may be NULL. */
+/* Opens a space by name; an unknown name, a size out of range or an option that the space does not have is
+ * PADA_EINVAL. config may be NULL. */
 PADA_API pada_status pada_space_open(pada_space **out, const char *name,
                                      const pada_space_config *config);
 PADA_API void pada_space_close(pada_space *space);

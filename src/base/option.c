@@ -120,6 +120,18 @@ static void store_zero(const entry *e)
     }
 }
 
+void pada_options_defaults(const pada_opt *table, void *target)
+{
+    for (const pada_opt *opt = table; opt->name; opt++) {
+        entry e = {.opt = opt, .field = (char *)target + opt->offset};
+
+        PADA_ASSERT(opt->type != PADA_OPT_STRING);
+        store_zero(&e);
+        if (opt->default_value)
+            PADA_ASSERT(store(&e, opt->default_value, FROM_DEFAULT, opt->name) == PADA_OK);
+    }
+}
+
 pada_status pada_options_bind(pada_options *options, const pada_opt *table, void *target)
 {
     const int before = options->n_entries;

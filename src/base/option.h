@@ -65,6 +65,9 @@ void pada_options_destroy(
  * (asserted). */
 pada_status pada_options_bind(pada_options *options, const pada_opt *table, void *target);
 
+/* Stores the defaults of a table without strings in a struct. */
+void pada_options_defaults(const pada_opt *table, void *target);
+
 /* Another default for a bound option, as a user would type it; borrowed. A name that is not bound, or
  * a value that the option does not take, is a bug (asserted). To be called before values arrive. */
 pada_status pada_options_set_default(pada_options *options, const char *name, const char *value);

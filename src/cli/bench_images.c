@@ -41,7 +41,7 @@ static pada_status make_room(pada_bench_images *b, int n)
 pada_status pada_bench_images_init(pada_bench_images *b, pada_engine *engine, int n, int n_batch,
                                    uint64_t seed)
 {
-    const pada_space_config *config = &pada_engine_space(engine)->config;
+    const pada_space_sizes *config = &pada_engine_space(engine)->config;
     pada_rng rng;
 
     b->data = (pada_dataset){.ops = &random_ops,

@@ -2,6 +2,7 @@
 #include "cli/call.h"
 
 #include "base/mem.h"
+#include "cli/space_args.h"
 
 static const pada_opt common_options[] = {
     {.name = "config",
@@ -24,6 +25,9 @@ static pada_status open_call(pada_call *call, int argc, const char *const *argv)
 
     PADA_TRY(pada_calloc(&call->self, 1, command->state_bytes));
     PADA_TRY(pada_options_create(&call->options));
+    if (command->has_space)
+        PADA_TRY(pada_space_args_prepare((void *)((char *)call->self + command->space_args), argc,
+                                         argv));
     if (command->prepare) PADA_TRY(command->prepare(call->self, argc, argv));
     PADA_TRY(command->bind(call->self, call->options));
     return pada_options_bind(call->options, common_options, call);

@@ -100,7 +100,7 @@ static pada_status bind(void *self, pada_options *options)
     arch *a = self;
 
     PADA_TRY(pada_options_bind(options, options_table, a));
-    return pada_options_bind(options, pada_space_options, &a->space_args);
+    return pada_space_args_bind(&a->space_args, options);
 }
 
 /* Checks the value of --from or --to against the dialects of the space and further forms. */
@@ -335,6 +335,7 @@ const pada_command pada_command_arch = {
                 "pada arch '|none~0|+|none~0|none~1|+|skip_connect~0|none~1|none~2|' --to iso\n"
                 "pada arch --from list 3,3,4,1,3,1 --to svg > cell.svg",
     .state_bytes = sizeof(arch),
+    PADA_SPACE_ARGS(arch, space_args),
     .bind = bind,
     .run = run,
 };

@@ -121,7 +121,7 @@ static pada_status bind(void *self, pada_options *options)
     bench *b = self;
 
     PADA_TRY(pada_options_bind(options, options_table, b));
-    PADA_TRY(pada_options_bind(options, pada_space_options, &b->space_args));
+    PADA_TRY(pada_space_args_bind(&b->space_args, options));
     return pada_options_bind(options, pada_engine_options, &b->engine_args);
 }
 
@@ -325,6 +325,7 @@ static pada_status make_ranking(bench *b, const pada_engine_desc *desc)
 static pada_status measure_paths(bench *b, const pada_engine_desc *desc, const char *what)
 {
     double warm_up_ms;
+    pada_path path;
     void *mem;
 
     PADA_TRY(b->paths_file ? read_paths(b) : random_paths(b));
@@ -334,8 +335,8 @@ static pada_status measure_paths(bench *b, const pada_engine_desc *desc, const c
     PADA_TRY(pada_engine_init_weights(b->engine, b->seed));
     PADA_TRY(make_images(b));
     if (b->ranks) PADA_TRY(make_ranking(b, desc));
-    for (int i = 0; i < b->space.ops->n_extremes; i++)
-        PADA_TRY(run_path(b, &b->space.ops->extremes[i], &warm_up_ms));
+    for (int i = 0; pada_space_extreme(&b->space, i, &path); i++)
+        PADA_TRY(run_path(b, &path, &warm_up_ms));
     if (!b->paced) return time_paths(b, what);
     while (read_line()) {
         PADA_TRY(time_paths(b, what));
@@ -412,6 +413,7 @@ const pada_command pada_command_bench = {
     .examples =
         "pada bench step --batch-size 64\npada bench eval --list bench/paths30.txt --json\npada bench kernels --threads 1",
     .state_bytes = sizeof(bench),
+    PADA_SPACE_ARGS(bench, space_args),
     .bind = bind,
     .run = run,
 };

@@ -70,7 +70,7 @@ static pada_status bind(void *self, pada_options *options)
 
     PADA_TRY(pada_options_bind(options, pada_truth_options, &c->truth_args));
     PADA_TRY(pada_options_bind(options, options_table, c));
-    return pada_options_bind(options, pada_space_options, &c->space_args);
+    return pada_space_args_bind(&c->space_args, options);
 }
 
 /* ---- reading ---- */
@@ -407,6 +407,7 @@ const pada_command pada_command_compare = {
     .examples = "pada compare runs/spos runs/pada --truth truth.csv\n"
                 "pada compare a.csv b.csv --truth truth.csv --truth-column cifar10 --json",
     .state_bytes = sizeof(compare),
+    PADA_SPACE_ARGS(compare, space_args),
     .bind = bind,
     .run = run,
 };

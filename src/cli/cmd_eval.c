@@ -210,6 +210,7 @@ const pada_command pada_command_eval = {
         "pada eval --arch-dialect list 3,3,3,3,3,3 --weights w.safetensors --data cifar-10-batches-bin\n"
         "pada eval --arch-dialect list 1,3,0,2,1,4 --seed 7 --limit 256 --logits l.npy",
     .state_bytes = sizeof(eval),
+    PADA_SPACE_ARGS(eval, run_args.space),
     .bind = bind,
     .run = run,
 };

@@ -39,7 +39,7 @@ static pada_status bind(void *self, pada_options *options)
     init *s = self;
 
     PADA_TRY(pada_options_bind(options, options_table, s));
-    return pada_options_bind(options, pada_space_options, &s->space_args);
+    return pada_space_args_bind(&s->space_args, options);
 }
 
 static int64_t count_weights(const pada_params *params)
@@ -111,6 +111,7 @@ const pada_command pada_command_init = {
     .examples = "pada init --space nb201 --seed 7 --out w.safetensors\n"
                 "pada init --channels 8 --cells 1 --classes 100 --out small.safetensors",
     .state_bytes = sizeof(init),
+    PADA_SPACE_ARGS(init, space_args),
     .bind = bind,
     .run = run,
 };

@@ -517,6 +517,7 @@ const pada_command pada_command_rank = {
         "pada rank --weights w.safetensors --data cifar-10-batches-bin --networks 500\n"
         "pada rank --predictions scores.csv --truth truth.csv --truth-column cifar10 --json",
     .state_bytes = sizeof(rank),
+    PADA_SPACE_ARGS(rank, run_args.space),
     .bind = bind,
     .stoppable = true,
     .run = run,

@@ -116,13 +116,14 @@ static pada_status bind(void *self, pada_options *options)
     train *t = self;
 
     PADA_TRY(pada_options_bind(options, options_table, t));
-    PADA_TRY(pada_options_bind(options, pada_space_options, &t->space_args));
+    PADA_TRY(pada_space_args_bind(&t->space_args, options));
     PADA_TRY(pada_options_bind(options, pada_image_options, &t->data_args));
     PADA_TRY(pada_options_bind(options, pada_recipe_options, &t->recipe));
     PADA_TRY(pada_options_bind(options, pada_train_options, &t->train_args));
     PADA_TRY(pada_options_bind(options, pada_engine_options, &t->engine_args));
     for (const pada_strategy_default *d = t->strategy->defaults; d && d->name; d++)
-        PADA_TRY(pada_options_set_default(options, d->name, d->value));
+        if (pada_options_find(options, d->name) >= 0) /* not every space has --blocks */
+            PADA_TRY(pada_options_set_default(options, d->name, d->value));
     if (!t->strategy->bind_settings) return PADA_OK;
     return t->strategy->bind_settings(t->settings, options);
 }
@@ -324,6 +325,7 @@ const pada_command pada_command_train = {
         "pada train --method spos --data my/images --image-size 32 --epochs 50 --out runs/b\n"
         "pada train --method pada --help",
     .state_bytes = sizeof(train),
+    PADA_SPACE_ARGS(train, space_args),
     .prepare = prepare,
     .bind = bind,
     .stoppable = true,

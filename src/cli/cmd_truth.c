@@ -121,7 +121,7 @@ static pada_status bind(void *self, pada_options *options)
     truth *t = self;
 
     PADA_TRY(pada_options_bind(options, options_table, t));
-    PADA_TRY(pada_options_bind(options, pada_space_options, &t->space_args));
+    PADA_TRY(pada_space_args_bind(&t->space_args, options));
     PADA_TRY(pada_options_bind(options, pada_image_options, &t->data_args));
     PADA_TRY(pada_options_bind(options, pada_standalone_options, &t->recipe));
     PADA_TRY(pada_options_bind(options, pada_train_options, &t->train_args));
@@ -433,6 +433,7 @@ const pada_command pada_command_truth = {
         "pada truth import nasbench201.json --column cifar10 --out truth.csv\n"
         "pada truth --builtin",
     .state_bytes = sizeof(truth),
+    PADA_SPACE_ARGS(truth, space_args),
     .bind = bind,
     .stoppable = true,
     .run = run,

@@ -5,6 +5,8 @@
 #include "base/option.h"
 #include "base/status.h"
 
+#define PADA_SPACE_ARGS(type, field) .has_space = true, .space_args = offsetof(type, field)
+
 typedef struct pada_command {
     const char *name;
     const char *summary; /* one line */
@@ -20,6 +22,9 @@ typedef struct pada_command {
     /* Looks at the words before any option is bound, for commands whose options depend on them; NULL:
      * need not. */
     pada_status (*prepare)(void *self, int argc, const char *const *argv);
+    /* Whether it has options of a search space: where in `self` its pada_space_args is, which is prepared first. */
+    bool has_space;
+    size_t space_args;
     /* Binds the command's options. `self` is zeroed memory of state_bytes, alive until the command
      * ends. */
     size_t state_bytes;

@@ -53,7 +53,7 @@ static const pada_opt config_table[] = {
 pada_status pada_run_args_bind(pada_options *options, pada_run_args *args)
 {
     PADA_TRY(pada_options_bind(options, options_table, args));
-    PADA_TRY(pada_options_bind(options, pada_space_options, &args->space));
+    PADA_TRY(pada_space_args_bind(&args->space, options));
     PADA_TRY(pada_options_bind(options, pada_image_options, &args->images));
     return pada_options_bind(options, pada_engine_options, &args->engine);
 }
@@ -77,7 +77,8 @@ static pada_status read_config(pada_supernet *net, const pada_options *options, 
     pada_status st;
 
     PADA_TRY(pada_options_create(&net->config));
-    PADA_TRY(pada_options_bind(net->config, pada_space_options, &net->from_run.space));
+    net->from_run.space.ops = net->args.space.ops;
+    PADA_TRY(pada_space_args_bind(&net->from_run.space, net->config));
     PADA_TRY(pada_options_bind(net->config, pada_image_options, &net->from_run.images));
     PADA_TRY(pada_options_bind(net->config, config_table, &net->from_run));
     pada_text_add(&path, "%s/config.yaml", run);

@@ -8,15 +8,20 @@
 
 typedef struct pada_space_args {
     const char *space;
-    int64_t channels, cells, classes, image_size; /* 0: the default of the space */
-    int64_t blocks;
+    int64_t classes, image_size;  /* 0: the default of the space */
+    const pada_space_ops *ops;    /* whose options are bound */
+    pada_space_settings settings; /* their values */
 } pada_space_args;
 
-extern const pada_opt pada_space_options[]; /* --space --channels --cells --classes .. */
+/* Finds the space of a command line before its options are bound, which depend on it: that of --space, of the file of
+ * --config, or of the first word that is a run folder, else the usual one. */
+pada_status pada_space_args_prepare(pada_space_args *args, int argc, const char *const *argv);
+/* --space --classes --image-size, and those of the space. */
+pada_status pada_space_args_bind(pada_space_args *args, pada_options *options);
 
 pada_status pada_space_from_args(pada_space *space, const pada_space_args *args);
 
-/* What no flag gave becomes what the other ones say. */
+/* What no flag gave becomes what the other ones, which have the options of the same space, say. */
 void pada_space_args_merge(pada_space_args *args, const pada_options *options,
                            const pada_space_args *other);
 /* The same with the config.yaml of a run folder. *config owns the strings, also after a failure. */

@@ -70,6 +70,7 @@ static pada_status make_buffers(pada_engine *e)
 static pada_status build_engine(pada_engine *e, int n_threads)
 {
     pada_net_room room;
+    pada_path path;
 
     PADA_TRY(pada_space_measure(&e->space, &room));
     PADA_TRY(e->backend->open(&e->device, n_threads));
@@ -79,9 +80,9 @@ static pada_status build_engine(pada_engine *e, int n_threads)
     PADA_TRY(pada__plans_create(e, room.nodes, room.terms));
     PADA_TRY(make_buffers(e));
     PADA_TRY(pada__route_create(e));
-    for (int i = 0; i < e->space.ops->n_extremes; i++)
-        PADA_TRY(pada__plan_path(e, &e->space.ops->extremes[i], e->batch_size, e->mode,
-                                 &(forward_options){.taps = false}));
+    for (int i = 0; pada_space_extreme(&e->space, i, &path); i++)
+        PADA_TRY(
+            pada__plan_path(e, &path, e->batch_size, e->mode, &(forward_options){.taps = false}));
     return PADA_OK;
 }
 
@@ -222,7 +223,7 @@ pada_status pada_engine_hold(pada_engine *e, const pada_dataset *data, pada_spli
 
 pada_status pada_engine_check_data(const pada_engine *e, const pada_dataset *data)
 {
-    const pada_space_config *net = &e->space.config;
+    const pada_space_sizes *net = &e->space.config;
 
     if (net->classes != data->n_classes)
         return PADA_FAIL(PADA_EINVAL, "the network has %d classes, %s has %d", net->classes,

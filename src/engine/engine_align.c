@@ -6,12 +6,12 @@ static pada_status make_room(pada_engine *e)
 {
     const int64_t size = pada_dtype_bytes(e->backend->dtype);
     const forward_options options = {.taps = true};
+    pada_path path;
 
     if (e->taps) return PADA_OK;
-    for (int i = 0; i < e->space.ops->n_extremes; i++) {
-        const pada_path *path = &e->space.ops->extremes[i];
-        PADA_TRY(pada__plan_path(e, path, e->batch_size, PADA_EVAL, &options));
-        PADA_TRY(pada__plan_path(e, path, e->batch_size, PADA_TRAIN, &options));
+    for (int i = 0; pada_space_extreme(&e->space, i, &path); i++) {
+        PADA_TRY(pada__plan_path(e, &path, e->batch_size, PADA_EVAL, &options));
+        PADA_TRY(pada__plan_path(e, &path, e->batch_size, PADA_TRAIN, &options));
     }
     if (!e->results.align)
         PADA_TRY(e->backend->alloc(e->device, &e->results.align, e->batch_size * size));

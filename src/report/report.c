@@ -19,23 +19,39 @@ static int size_of(const char *text)
     return text && pada_parse_int(text, "size", 1, 1000000, &n) == PADA_OK ? (int)n : 0;
 }
 
+/* The options of the space in the configuration of a run, or their defaults. */
+static pada_status read_settings(const pada__report_run *run, const pada_space_ops *ops,
+                                 pada_space_settings *settings)
+{
+    pada_options *options;
+    pada_text path = {0};
+    pada_status st;
+
+    if (!ops->options) return PADA_OK;
+    PADA_TRY(pada_options_create(&options));
+    st = pada_options_bind(options, ops->options, settings);
+    pada_text_add(&path, "%s/config.yaml", run->name);
+    if (st == PADA_OK) st = path.status;
+    if (st == PADA_OK) st = pada_options_load_known(options, path.data);
+    pada_text_deinit(&path);
+    pada_options_destroy(options);
+    return st;
+}
+
 /* The sizes of the networks, for their costs. */
 static pada_status take_sizes(pada__report_run *run, const pada_space *space)
 {
-    const pada_space_config config = {.channels = size_of(run->info.channels),
-                                      .cells = size_of(run->info.cells),
-                                      .classes = size_of(run->info.classes),
-                                      .image_size = size_of(run->info.image_size)};
+    const int classes = size_of(run->info.classes), image_size = size_of(run->info.image_size);
+    pada_space_settings settings = {0};
 
     run->space = *space;
-    run->chance = config.classes > 0 ? 100.0 / config.classes : NAN;
-    if (config.channels == 0 || config.cells == 0 || config.classes == 0 || config.image_size == 0)
-        return PADA_OK;
-    if (pada_space_init(&run->space, space->ops, &config) == PADA_OK) {
-        run->has_sizes = true;
-        return PADA_OK;
-    }
-    run->space = *space;
+    run->chance = classes > 0 ? 100.0 / classes : NAN;
+    if (classes == 0 || image_size == 0) return PADA_OK;
+    pada_status st = read_settings(run, space->ops, &settings);
+    if (st == PADA_OK)
+        st = pada_space_init_settings(&run->space, space->ops, classes, image_size, &settings);
+    run->has_sizes = st == PADA_OK;
+    if (st != PADA_EDATA && st != PADA_EINVAL) return st;
     pada_text_add(&run->notes, "%s/config.yaml: %s\n", run->name, pada_message());
     return run->notes.status;
 }

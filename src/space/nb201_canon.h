@@ -29,6 +29,16 @@ typedef enum pada_nb201_op {
     PADA_NB201_OPS
 } pada_nb201_op;
 
+/* The options of the space. */
+typedef struct pada_nb201_settings {
+    int64_t channels, cells, blocks;
+} pada_nb201_settings;
+
+static inline const pada_nb201_settings *pada_nb201_settings_of(const pada_space *space)
+{
+    return (const pada_nb201_settings *)(const void *)space->settings.bytes;
+}
+
 /* Names of the operators in the canonical string, by pada_nb201_op. */
 extern const char *const pada_nb201_labels[PADA_NB201_OPS];
 

@@ -1,6 +1,7 @@
 /* space.c - the registry of search spaces, and what is the same for all of them. */
 #include "space/space.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define PADA_SPACE(file) extern const pada_space_ops pada_space_##file;
@@ -41,13 +42,69 @@ pada_status pada_space_find(const pada_space_ops **out, const char *name)
     return pada_fail_unknown(PADA_EINVAL, "unknown space", name, names, N_SPACES);
 }
 
-/* Takes the default for zero and checks the range. */
-static pada_status resolve(int *value, int given, int fallback, const char *what, int min, int max)
+pada_status pada_space_resolve(int64_t *value, int64_t fallback, const char *what, int64_t min,
+                               int64_t max)
 {
-    *value = given ? given : fallback;
+    if (*value == 0) *value = fallback;
     if (*value < min || *value > max)
-        return PADA_FAIL(PADA_EINVAL, "%s %d is not in %d..%d", what, *value, min, max);
+        return PADA_FAIL(PADA_EINVAL, "%s %" PRId64 " is not in %" PRId64 "..%" PRId64, what,
+                         *value, min, max);
     return PADA_OK;
+}
+
+pada_status pada_space_init_settings(pada_space *space, const pada_space_ops *ops, int classes,
+                                     int image_size, const pada_space_settings *settings)
+{
+    int64_t n_classes = classes, side = image_size;
+    pada_net_room room;
+
+    PADA_ASSERT(ops->n_slots > 0 && ops->n_slots <= PADA_MAX_SLOTS);
+    PADA_TRY(pada_space_resolve(&n_classes, ops->defaults.classes, "classes", 2, 65536));
+    PADA_TRY(pada_space_resolve(&side, ops->defaults.image_size, "image size", 4, 512));
+    pada_space made = {.ops = ops,
+                       .config = {.classes = (int)n_classes, .image_size = (int)side},
+                       .settings = *settings};
+    if (ops->check) PADA_TRY(ops->check(&made));
+    if (made.config.blocks > 0 && !ops->gate_cell)
+        return PADA_FAIL(PADA_EINVAL, "the weights of space %s cannot belong to blocks", ops->name);
+    PADA_ASSERT(made.config.blocks == 0 || (ops->uses && 2 * ops->n_slots <= PADA_MAX_SLOTS));
+    PADA_TRY(pada_space_measure(&made, &room)); /* there is such a network */
+    *space = made;
+    return PADA_OK;
+}
+
+/* ---- settings ---- */
+
+/* Gives a value to the option of that name; zero gives none. */
+static pada_status set_size(const pada_space_ops *ops, pada_space_settings *settings,
+                            const char *name, int value)
+{
+    if (value == 0) return PADA_OK;
+    for (const pada_opt *opt = ops->options; opt && opt->name; opt++)
+        if (strcmp(opt->name, name) == 0 && opt->type == PADA_OPT_INT) {
+            *(int64_t *)(void *)(settings->bytes + opt->offset) = value;
+            return PADA_OK;
+        }
+    return PADA_FAIL(PADA_EINVAL, "space %s has no option %s", ops->name, name);
+}
+
+static pada_status take_flags(const pada_space_ops *ops, pada_space_settings *settings,
+                              const char *const *flags)
+{
+    static const pada_opt no_options[] = {{.name = NULL}};
+    pada_options *options;
+    int n = 0;
+
+    while (flags[n])
+        n++;
+    PADA_TRY(pada_options_create(&options));
+    pada_status st = pada_options_bind(options, ops->options ? ops->options : no_options, settings);
+    if (st == PADA_OK) st = pada_options_parse(options, n, flags);
+    if (st == PADA_OK && pada_options_n_words(options) > 0)
+        st = PADA_FAIL(PADA_EINVAL, "space %s: '%s' is no option", ops->name,
+                       pada_options_word(options, 0));
+    pada_options_destroy(options);
+    return st;
 }
 
 pada_status pada_space_init(pada_space *space, const pada_space_ops *ops,
@@ -55,25 +112,50 @@ pada_status pada_space_init(pada_space *space, const pada_space_ops *ops,
 {
     static const pada_space_config all_defaults;
     const pada_space_config *given = config ? config : &all_defaults;
-    const pada_space_config *usual = &ops->defaults;
-    pada_space_config c;
+    pada_space_settings settings = {0};
 
-    PADA_ASSERT(ops->n_slots > 0 && ops->n_slots <= PADA_MAX_SLOTS);
-    PADA_TRY(resolve(&c.channels, given->channels, usual->channels, "channels", 1, 1024));
-    PADA_TRY(resolve(&c.cells, given->cells, usual->cells, "cells", 1, 64));
-    PADA_TRY(resolve(&c.classes, given->classes, usual->classes, "classes", 2, 65536));
-    PADA_TRY(resolve(&c.image_size, given->image_size, usual->image_size, "image size", 4, 512));
-    PADA_TRY(resolve(&c.blocks, given->blocks, usual->blocks, "blocks", 0, PADA_MAX_BLOCKS));
-    if (c.blocks > 0 && !ops->gate_cell)
-        return PADA_FAIL(PADA_EINVAL, "the weights of space %s cannot belong to blocks", ops->name);
-    PADA_ASSERT(c.blocks == 0 || 2 * ops->n_slots <= PADA_MAX_SLOTS);
-    if (c.image_size % 4 != 0) /* halved twice, without a remainder */
-        return PADA_FAIL(PADA_EINVAL, "image size %d is not a multiple of 4", c.image_size);
-    const pada_space made = {.ops = ops, .config = c};
-    pada_net_room room;
-    PADA_TRY(pada_space_measure(&made, &room)); /* there is such a network */
-    *space = made;
-    return PADA_OK;
+    PADA_ASSERT(ops->settings_bytes <= sizeof settings);
+    if (ops->options) pada_options_defaults(ops->options, &settings);
+    if (given->flags) PADA_TRY(take_flags(ops, &settings, given->flags));
+    PADA_TRY(set_size(ops, &settings, "channels", given->channels));
+    PADA_TRY(set_size(ops, &settings, "cells", given->cells));
+    PADA_TRY(set_size(ops, &settings, "blocks", given->blocks));
+    return pada_space_init_settings(space, ops, given->classes, given->image_size, &settings);
+}
+
+void pada_space_describe(const pada_space *space, pada_text *out)
+{
+    pada_text_add(out, "%s", space->ops->name);
+    for (const pada_opt *opt = space->ops->options; opt && opt->name; opt++) {
+        const void *field = space->settings.bytes + opt->offset;
+        if (opt->type == PADA_OPT_INT && *(const int64_t *)field != 0)
+            pada_text_add(out, " %s %" PRId64, opt->name, *(const int64_t *)field);
+        else if (opt->type == PADA_OPT_DOUBLE && *(const double *)field != 0)
+            pada_text_add(out, " %s %g", opt->name, *(const double *)field);
+        else if (opt->type == PADA_OPT_BOOL && *(const bool *)field)
+            pada_text_add(out, " %s", opt->name);
+        else if (opt->type == PADA_OPT_CHOICE && *(const int *)field != 0)
+            pada_text_add(out, " %s %d", opt->name, *(const int *)field);
+    }
+    pada_text_add(out, " classes %d image size %d", space->config.classes,
+                  space->config.image_size);
+}
+
+bool pada_space_extreme(const pada_space *space, int i, pada_path *out)
+{
+    const pada_space_ops *ops = space->ops;
+    bool is_new = false;
+
+    if (space->is_final) *out = space->network;
+    if (space->is_final) return i == 0;
+    if (ops->extreme) return ops->extreme(space, i, out);
+    *out = (pada_path){{0}};
+    for (int slot = 0; slot < ops->n_slots; slot++) {
+        const int n = ops->n_choices(space, slot);
+        out->choice[slot] = (uint8_t)(i < n ? i : n - 1);
+        is_new = is_new || i < n;
+    }
+    return is_new;
 }
 
 void pada_space_finalise(pada_space *out, const pada_space *space, const pada_path *network)
@@ -92,8 +174,9 @@ bool pada_path_takes(const pada_space *space, const pada_path *path, int slot)
 
 bool pada_path_uses(const pada_space *space, const pada_path *path, int site, int choice)
 {
-    if (space->config.blocks > 0) return space->ops->block_uses(space, path, site, choice);
     const int slot = space->ops->site_slot(space, site);
+
+    if (slot < 0) return space->ops->uses(space, path, site, choice);
     return path->choice[slot] == choice && pada_path_takes(space, path, slot);
 }
 

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/option.h"
 #include "base/rng.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -25,6 +26,18 @@ extern "C" {
 #define PADA_MAX_BLOCKS 5
 
 typedef struct pada_builder pada_builder; /* net.h */
+
+/* Sizes that every space has. */
+typedef struct pada_space_sizes {
+    int classes, image_size;
+    int blocks; /* 0: the weights of a site belong to its slot */
+} pada_space_sizes;
+
+/* The values of a space's own options: a struct of the space lies in the bytes. */
+typedef union pada_space_settings {
+    int64_t align;
+    unsigned char bytes[96];
+} pada_space_settings;
 
 /* Cost of a path in its final form. */
 typedef struct pada_cost {
@@ -48,26 +61,33 @@ typedef struct pada_space_ops {
     const char *name;
     const char *summary; /* one line for `pada info` */
     int n_slots;
-    pada_space_config defaults;
+    pada_space_sizes defaults;
+    /* Options of the space: fields of a struct of settings_bytes; no strings. NULL: there are none. A value of
+     * zero that is no value of the option means the default of the space. */
+    const pada_opt *options;
+    size_t settings_bytes;
+    /* Puts defaults in place of zeros, checks settings and sizes, and sets the number of blocks; NULL: all is well. */
+    pada_status (*check)(pada_space *space);
     int (*n_choices)(const pada_space *space, int slot);
     const char *(*choice_label)(const pada_space *space, int slot, int choice);
     /* Whether the path uses a slot, such as an edge that another slot takes or leaves out; NULL: all always. */
     bool (*takes)(const pada_space *space, const pada_path *path, int slot);
     int (*n_sites)(const pada_space *space);
-    int (*site_slot)(const pada_space *space, int site); /* -1: several may run it (blocks) */
-    /* The cell of a path as the gate sees it, which is parameters gate.* where there is more than one
-     * block; and whether a path, with the blocks of its slots, runs this choice at this site. Both NULL:
-     * weights cannot belong to blocks. */
+    int (*site_slot)(const pada_space *space, int site); /* -1: several decide it */
+    /* Whether a path, with the blocks of its slots, runs this choice at a site that several slots decide; NULL:
+     * there is none. */
+    bool (*uses)(const pada_space *space, const pada_path *path, int site, int choice);
+    /* The cell of a path as the gate sees it, which is parameters gate.* where there is more than one block.
+     * NULL: there are no blocks. */
     void (*gate_cell)(const pada_space *space, const pada_path *path, pada_gate_cell *cell);
-    bool (*block_uses)(const pada_space *space, const pada_path *path, int site, int choice);
     /* The network, from images to loss, with the same taps for every path: what alignment compares,
      * such as the outputs of cells. With blocks, a probe of pada_build_probes of them at every slot with
      * parameters, marked slot * blocks + block. */
     void (*walk)(const pada_space *space, pada_builder *b);
     /* Paths that together need as much memory of every kind as any path does; the first one has the
-     * most multiply-adds. */
-    const pada_path *extremes;
-    int n_extremes;
+     * most multiply-adds. False: there is no number i. NULL: the paths that have choice i, or their last one,
+     * in every slot; an engine then makes more room when a path needs it. */
+    bool (*extreme)(const pada_space *space, int i, pada_path *out);
     /* The same function with the fewest live choices: two paths with equal canonical forms compute
      * the same. */
     void (*canonical)(const pada_space *space, const pada_path *path, pada_path *out);
@@ -95,7 +115,8 @@ typedef struct pada_space_ops {
  * final form is one network by itself, with them, and without convolution biases in front of them. */
 struct pada_space {
     const pada_space_ops *ops;
-    pada_space_config config;
+    pada_space_sizes config;
+    pada_space_settings settings;
     bool is_final;
     pada_path network; /* of the final form: the only path there is */
 };
@@ -105,9 +126,20 @@ pada_status pada_space_find(const pada_space_ops **out, const char *name);
 int pada_space_count(void);
 const pada_space_ops *pada_space_get(int i);
 
-/* Fills in the defaults and checks the sizes. */
+/* Fills in the defaults and checks the sizes; the second one has the settings of the space already. An option that the
+ * space does not have is PADA_EINVAL. */
 pada_status pada_space_init(pada_space *space, const pada_space_ops *ops,
                             const pada_space_config *config);
+pada_status pada_space_init_settings(pada_space *space, const pada_space_ops *ops, int classes,
+                                     int image_size, const pada_space_settings *settings);
+/* Takes the default for zero and checks the range, for pada_space_ops.check. */
+pada_status pada_space_resolve(int64_t *value, int64_t fallback, const char *what, int64_t min,
+                               int64_t max);
+/* Appends name, settings and sizes: "nb201 channels 16 cells 5 classes 10 image size 32". Settings that are zero
+ * or false are left out. */
+void pada_space_describe(const pada_space *space, pada_text *out);
+/* The paths of pada_space_ops.extreme; of the final form its network. */
+bool pada_space_extreme(const pada_space *space, int i, pada_path *out);
 
 /* The final form of one network of a space. */
 void pada_space_finalise(pada_space *out, const pada_space *space, const pada_path *network);

@@ -16,6 +16,48 @@
 
 enum { N_STAGES = 3 };
 
+/* ---- options ---- */
+
+/* Ranges only keep the values inside an int; check has the real ones. */
+#define SIZE_OPTION(option_name, field, text)                                                      \
+    {                                                                                              \
+        .name = option_name, .type = PADA_OPT_INT, .offset = offsetof(pada_nb201_settings, field), \
+        .min = 1, .max = 1000000, .meta = "N", .help = text                                        \
+    }
+
+static const pada_opt options[] = {
+    SIZE_OPTION("channels", channels, "channels of the first stage (default: 16)"),
+    SIZE_OPTION("cells", cells, "searched cells per stage (default: 5)"),
+    {.name = "blocks",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(pada_nb201_settings, blocks),
+     .default_value = "0",
+     .min = 0,
+     .max = PADA_MAX_BLOCKS,
+     .meta = "N",
+     .help = "sets of weights that the slots of a cell share (method close); 0: each has its own"},
+    {.name = NULL},
+};
+
+static pada_status check(pada_space *space)
+{
+    pada_nb201_settings *s = (pada_nb201_settings *)(void *)space->settings.bytes;
+
+    PADA_TRY(pada_space_resolve(&s->channels, 16, "channels", 1, 1024));
+    PADA_TRY(pada_space_resolve(&s->cells, 5, "cells", 1, 64));
+    PADA_TRY(pada_space_resolve(&s->blocks, 0, "blocks", 0, PADA_MAX_BLOCKS));
+    if (space->config.image_size % 4 != 0) /* halved twice, without a remainder */
+        return PADA_FAIL(PADA_EINVAL, "image size %d is not a multiple of 4",
+                         space->config.image_size);
+    space->config.blocks = (int)s->blocks;
+    return PADA_OK;
+}
+
+static int n_cells(const pada_space *space)
+{
+    return (int)pada_nb201_settings_of(space)->cells;
+}
+
 /* ---- slots, choices, sites ---- */
 
 static int n_choices(const pada_space *space, int slot)
@@ -39,7 +81,7 @@ static int cell_sites(const pada_space *space)
 
 static int n_sites(const pada_space *space)
 {
-    return N_STAGES * space->config.cells * cell_sites(space);
+    return N_STAGES * n_cells(space) * cell_sites(space);
 }
 
 static int site_slot(const pada_space *space, int site)
@@ -50,12 +92,20 @@ static int site_slot(const pada_space *space, int site)
 /* Found by planning all cells: most weights and tensors to keep for training; most tensors alive at
  * once in evaluation; most tensors inside one stage. tests/graph/test_plan.c plans them all again.
  */
-static const pada_path extremes[] = {
-    {{3, 3, 3, 3, 3, 3}},
-    {{1, 2, 2, 2, 2, 1}},
-    {{1, 2, 2, 2, 2, 2}},
-    {{4, 0, 4, 1, 1, 4}},
-};
+static bool extreme(const pada_space *space, int i, pada_path *out)
+{
+    static const pada_path paths[] = {
+        {{3, 3, 3, 3, 3, 3}},
+        {{1, 2, 2, 2, 2, 1}},
+        {{1, 2, 2, 2, 2, 2}},
+        {{4, 0, 4, 1, 1, 4}},
+    };
+
+    (void)space;
+    if (i >= (int)(sizeof paths / sizeof *paths)) return false;
+    *out = paths[i];
+    return true;
+}
 
 /* ---- the network ---- */
 
@@ -63,7 +113,7 @@ static pada_shape stage_shape(const pada_space *space, int stage)
 {
     const int size = space->config.image_size >> stage;
 
-    return (pada_shape){space->config.channels << stage, size, size};
+    return (pada_shape){(int)pada_nb201_settings_of(space)->channels << stage, size, size};
 }
 
 static pada_conv same_conv(int c_in, int c_out, int kernel, int stride, pada_act act)
@@ -172,7 +222,7 @@ static pada_feature walk_reduction(pada_builder *b, int place, pada_shape shape,
 static void walk(const pada_space *space, pada_builder *b)
 {
     const pada_feature images = pada_build_images(b);
-    const pada_conv stem = same_conv(images.shape.c, space->config.channels, 3, 1, PADA_ACT_NONE);
+    const pada_conv stem = same_conv(images.shape.c, stage_shape(space, 0).c, 3, 1, PADA_ACT_NONE);
     pada_feature x = pada_build_conv(b, images, &stem, PADA_BIAS_NONE, "stem.0");
     pada_term norm = pada_build_norm(b, x, "stem.1");
     cell at = {.blocks = space->config.blocks};
@@ -180,7 +230,7 @@ static void walk(const pada_space *space, pada_builder *b)
     x = pada_build_sum(b, x.shape, &norm, 1);
     for (int stage = 0; stage < N_STAGES; stage++) {
         if (stage > 0) x = walk_reduction(b, at.place++, stage_shape(space, stage), x);
-        for (int i = 0; i < space->config.cells; i++) {
+        for (int i = 0; i < n_cells(space); i++) {
             x = walk_cell(b, &at, x);
             pada_build_tap(b, x);
             at.place++;
@@ -246,16 +296,18 @@ const pada_space_ops pada_space_nb201 = {
     .name = "nb201",
     .summary = "NAS-Bench-201: a cell of 6 edges with 5 operators, 15,625 networks",
     .n_slots = PADA_NB201_EDGES,
-    .defaults = {.channels = 16, .cells = 5, .classes = 10, .image_size = 32},
+    .defaults = {.classes = 10, .image_size = 32},
+    .options = options,
+    .settings_bytes = sizeof(pada_nb201_settings),
+    .check = check,
     .n_choices = n_choices,
     .choice_label = choice_label,
     .n_sites = n_sites,
     .site_slot = site_slot,
-    .block_uses = pada_nb201_block_uses,
+    .uses = pada_nb201_block_uses,
     .gate_cell = pada_nb201_gate_cell,
     .walk = walk,
-    .extremes = extremes,
-    .n_extremes = (int)(sizeof extremes / sizeof *extremes),
+    .extreme = extreme,
     .canonical = canonical,
     .dead = dead,
     .iso_key = iso_key,

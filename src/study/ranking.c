@@ -63,13 +63,12 @@ static const pada_path *network(const ranking *r, int i)
 /* What the results belong to, as the first line of their file. */
 static void write_header(const ranking *r, pada_text *out)
 {
-    const pada_space_config *sizes = &r->space->config;
     const pada_eval_worker *worker = &r->desc->workers[0];
     const pada_backend *backend = pada_engine_backend(worker->engine);
 
-    pada_text_add(out, "# pada scores 2: %s channels %d cells %d classes %d image size %d, ",
-                  r->space->ops->name, sizes->channels, sizes->cells, sizes->classes,
-                  sizes->image_size);
+    pada_text_add(out, "# pada scores 2: ");
+    pada_space_describe(r->space, out);
+    pada_text_add(out, ", ");
     if (r->desc->family) pada_text_add(out, "supernets %d ", r->n_supernets);
     pada_text_add(out, "weights %016" PRIx64 ", ",
                   r->desc->family ? pada_family_hash(r->desc->family)

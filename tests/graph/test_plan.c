@@ -440,9 +440,10 @@ static void test_taps(void **state)
 static void check_extremes(plan_fixture *f, bool train, int step)
 {
     int64_t work_bytes = 0, local_bytes = 0;
+    pada_path extreme;
 
-    for (int i = 0; i < f->space.ops->n_extremes; i++) {
-        const pada_program *q = plan_cell(f, &f->space.ops->extremes[i], train);
+    for (int i = 0; pada_space_extreme(&f->space, i, &extreme); i++) {
+        const pada_program *q = plan_cell(f, &extreme, train);
         if (q->work_bytes > work_bytes) work_bytes = q->work_bytes;
         if (q->local_bytes > local_bytes) local_bytes = q->local_bytes;
     }

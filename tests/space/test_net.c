@@ -179,12 +179,46 @@ static void test_room_is_that_of_the_largest_path(void **state)
     assert_int_equal(pada_space_measure(&space, &room), PADA_OK);
     assert_int_equal(pada_graph_create(&graph, room.nodes, room.terms), PADA_OK);
     graph->taps = true;
-    pada_space_build(&space, params, &toy_extremes[0], graph);
+    pada_space_build(&space, params, &(pada_path){{1, 1, 2}}, graph);
     assert_int_equal(pada_graph_status(graph), PADA_OK);
     assert_int_equal(graph->n_nodes, room.nodes);
     assert_int_equal(graph->n_terms, room.terms);
     pada_graph_destroy(graph);
     pada_params_destroy(params);
+}
+
+static void check_extreme(const pada_space *space, int i, pada_path wanted)
+{
+    pada_path path;
+
+    assert_true(pada_space_extreme(space, i, &path));
+    assert_true(pada_path_equal(space, &path, &wanted));
+}
+
+static void test_extreme_paths_have_the_same_choice_everywhere(void **state)
+{
+    const pada_space space = toy_space();
+    pada_space final;
+    pada_path path;
+
+    (void)state;
+    check_extreme(&space, 0, (pada_path){{0, 0, 0}});
+    check_extreme(&space, 1, (pada_path){{1, 1, 1}});
+    check_extreme(&space, 2, (pada_path){{1, 1, 2}});
+    assert_false(pada_space_extreme(&space, 3, &path));
+    pada_space_finalise(&final, &space, &(pada_path){{0, 1, 2}});
+    check_extreme(&final, 0, (pada_path){{0, 1, 2}});
+    assert_false(pada_space_extreme(&final, 1, &path));
+}
+
+static void test_a_size_that_a_space_does_not_have_is_refused(void **state)
+{
+    pada_space space;
+
+    (void)state;
+    assert_int_equal(pada_space_init(&space, &toy_ops, &(pada_space_config){.channels = 4}),
+                     PADA_EINVAL);
+    assert_string_equal(pada_message(), "space toy has no option channels");
 }
 
 /* ---- NAS-Bench-201 ---- */
@@ -324,6 +358,8 @@ int main(void)
         cmocka_unit_test(test_the_final_form_is_one_network_with_affine_norms),
         cmocka_unit_test(test_costs),
         cmocka_unit_test(test_room_is_that_of_the_largest_path),
+        cmocka_unit_test(test_extreme_paths_have_the_same_choice_everywhere),
+        cmocka_unit_test(test_a_size_that_a_space_does_not_have_is_refused),
         cmocka_unit_test(test_nb201_alone_has_the_names_of_pytorch),
         cmocka_unit_test(test_nb201_alone_has_what_its_cost_counts),
         cmocka_unit_test(test_nb201_room_is_that_of_the_largest_cell),

@@ -39,8 +39,8 @@ static void test_init_takes_defaults_and_given_sizes(void **state)
     assert_int_equal(pada_space_init(&space, ops, NULL), PADA_OK);
     assert_memory_equal(&space.config, &ops->defaults, sizeof space.config);
     assert_int_equal(pada_space_init(&space, ops, &(pada_space_config){.cells = 2}), PADA_OK);
-    assert_int_equal(space.config.cells, 2);
-    assert_int_equal(space.config.channels, ops->defaults.channels);
+    assert_int_equal(pada_nb201_settings_of(&space)->cells, 2);
+    assert_int_equal(pada_nb201_settings_of(&space)->channels, 16);
 }
 
 static void test_init_checks_the_sizes(void **state)
@@ -69,6 +69,40 @@ static void test_init_checks_the_sizes(void **state)
         assert_int_equal(pada_space_init(&space, ops, &bad[i].config), PADA_EINVAL);
         assert_non_null(strstr(pada_message(), bad[i].message));
     }
+}
+
+static void test_options_of_a_space_come_as_flags(void **state)
+{
+    static const char *const flags[] = {"--channels", "8", "--cells=2", NULL};
+    static const char *const unknown[] = {"--chanels=8", NULL}, *const word[] = {"8", NULL};
+    const pada_space_ops *ops = pada_space_get(0);
+    pada_text text = {0};
+    pada_space space;
+
+    (void)state;
+    assert_int_equal(pada_space_init(&space, ops, &(pada_space_config){.flags = flags}), PADA_OK);
+    assert_int_equal(pada_nb201_settings_of(&space)->channels, 8);
+    assert_int_equal(pada_nb201_settings_of(&space)->cells, 2);
+    pada_space_describe(&space, &text);
+    assert_string_equal(text.data, "nb201 channels 8 cells 2 classes 10 image size 32");
+    pada_text_deinit(&text);
+    assert_int_equal(pada_space_init(&space, ops, &(pada_space_config){.flags = unknown}),
+                     PADA_EINVAL);
+    assert_non_null(strstr(pada_message(), "did you mean --channels"));
+    assert_int_equal(pada_space_init(&space, ops, &(pada_space_config){.flags = word}),
+                     PADA_EINVAL);
+}
+
+/* Ranking files and their names have this line: it stays as it is. */
+static void test_descriptions_stay_the_same(void **state)
+{
+    pada_space space = nb201_space(NULL);
+    pada_text text = {0};
+
+    (void)state;
+    pada_space_describe(&space, &text);
+    assert_string_equal(text.data, "nb201 channels 16 cells 5 classes 10 image size 32");
+    pada_text_deinit(&text);
 }
 
 static void test_random_paths_are_uniform_and_repeatable(void **state)
@@ -295,7 +329,7 @@ static void test_build_of_the_largest_and_of_the_dead_path(void **state)
 
     (void)state;
     assert_int_equal(pada_graph_create(&graph, 512, 512), PADA_OK);
-    path = space.ops->extremes[0];
+    assert_true(pada_space_extreme(&space, 0, &path));
     pada_space_build(&space, params, &path, graph);
     assert_int_equal(pada_graph_status(graph), PADA_OK);
     /* input, stem 2, cells 15 x (6 + 3), reductions 2 x 6, norm, pool, linear, loss */
@@ -367,6 +401,8 @@ int main(void)
         cmocka_unit_test(test_find_knows_the_spaces_and_offers_the_nearest),
         cmocka_unit_test(test_init_takes_defaults_and_given_sizes),
         cmocka_unit_test(test_init_checks_the_sizes),
+        cmocka_unit_test(test_options_of_a_space_come_as_flags),
+        cmocka_unit_test(test_descriptions_stay_the_same),
         cmocka_unit_test(test_random_paths_are_uniform_and_repeatable),
         cmocka_unit_test(test_equality_reads_the_slots_only),
         cmocka_unit_test(test_sites_and_labels),

@@ -88,8 +88,6 @@ static inline void toy_walk(const pada_space *space, pada_builder *b)
     pada_build_loss(b, pada_build_linear(b, x, space->config.classes, "head"));
 }
 
-static const pada_path toy_extremes[] = {{{1, 1, 2}}};
-
 /* What is on an edge that is not taken does not matter. */
 static inline void toy_canonical(const pada_space *space, const pada_path *path, pada_path *out)
 {
@@ -112,15 +110,13 @@ static inline pada_status toy_parse(const pada_space *space, const char *text, c
 static const pada_space_ops toy_ops = {
     .name = "toy",
     .n_slots = TOY_SLOTS,
-    .defaults = {.channels = 4, .cells = 1, .classes = 10, .image_size = 8},
+    .defaults = {.classes = 10, .image_size = 8},
     .n_choices = toy_n_choices,
     .choice_label = toy_choice_label,
     .takes = toy_takes,
     .n_sites = toy_n_sites,
     .site_slot = toy_site_slot,
     .walk = toy_walk,
-    .extremes = toy_extremes,
-    .n_extremes = 1,
     .canonical = toy_canonical,
     .parse = toy_parse,
 };
