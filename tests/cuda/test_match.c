@@ -148,8 +148,8 @@ static void check_partials(const pada_program *q, const cuda_match *m, int batch
 
     for (int v = 0; v < q->n_nodes; v++) {
         const cuda_node_match *first = &m->nodes[v];
-        const int64_t weights = pada_conv_weights(&q->nodes[v].conv);
         if (first->blocks == 0 || first->batch != batch) continue;
+        const int64_t weights = pada_conv_weights(&q->nodes[v].conv);
         n_sums += first->blocks;
         n_added += first->n_partials;
         assert_true(first->partial >= 0 &&
