@@ -24,26 +24,6 @@
 extern "C" {
 #endif
 
-typedef enum pada_code {
-    PADA_CODE_CONV_FWD,    /* z = conv(act(x)) + bias */
-    PADA_CODE_COMBINE_FWD, /* y = sum of terms */
-    PADA_CODE_GAP_FWD,
-    PADA_CODE_LINEAR_FWD,
-    PADA_CODE_LOSS_FWD, /* per-image results and, in training, the gradient of the logits */
-    /* of a tap: x goes into the taps buffer; or its mean squared distance from what is there, over
-     * the number of taps, into the results */
-    PADA_CODE_TAP_KEEP,
-    PADA_CODE_ALIGN_FWD,
-    PADA_CODE_LINEAR_BWD,
-    PADA_CODE_GAP_BWD,
-    /* of a combine whose gradient is complete, or of a probe of it: sum(dy), and sum(dy * (x - mean))
-     * per term */
-    PADA_CODE_NORM_SUMS,
-    PADA_CODE_COMBINE_BWD, /* gradients of the terms that are not left to CONV_BWD */
-    PADA_CODE_CONV_BWD,    /* weight gradient, and the gradient of x through the activation */
-    PADA_CODE_ALIGN_BWD,   /* of a tap: bindings.align times the gradient of the distance */
-} pada_code;
-
 /* Where a tensor lives. */
 typedef struct pada_place {
     enum { PADA_NOWHERE, PADA_WORK, PADA_LOCAL, PADA_TAPS } in;

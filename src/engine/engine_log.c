@@ -121,11 +121,8 @@ static int64_t program_macs(const pada_program *q)
 
     for (int i = 0; i < last->first + last->count; i++) {
         const pada_node *node = &q->nodes[q->instrs[i].v];
-        if (q->instrs[i].code == PADA_CODE_CONV_FWD)
-            macs += pada_conv_weights(&node->conv) * node->shape.h * node->shape.w;
-        if (q->instrs[i].code == PADA_CODE_LINEAR_FWD) /* and its bias */
-            macs += (int64_t)node->shape.c *
-                    ((node->x == PADA_ZERO ? 0 : q->nodes[node->x].shape.c) + 1);
+        const pada_shape none = {0, 0, 0};
+        macs += pada_node_macs(node, node->x == PADA_ZERO ? none : q->nodes[node->x].shape);
     }
     return macs;
 }

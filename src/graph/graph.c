@@ -71,8 +71,7 @@ static pada_value push(pada_graph *g, const pada_node *node)
 
 static int is_operand(const pada_graph *g, pada_value v)
 {
-    return v >= 0 && v < g->n_nodes && g->nodes[v].op != PADA_OP_LOSS &&
-           g->nodes[v].op != PADA_OP_TAP && g->nodes[v].op != PADA_OP_PROBE;
+    return v >= 0 && v < g->n_nodes && pada_op_get(g->nodes[v].op)->role == PADA_ROLE_VALUE;
 }
 
 /* Images are read by convolutions only; backends do not bring them into their own layout. */
@@ -87,15 +86,23 @@ pada_value pada_graph_input(pada_graph *g, pada_shape shape)
     return push(g, &(pada_node){.op = PADA_OP_INPUT, .shape = shape, .x = PADA_ZERO});
 }
 
+/* Appends a node that reads x, which is not zero; its shape comes from the table of operators. */
+static pada_value push_reader(pada_graph *g, pada_node *node)
+{
+    if (g->status != PADA_OK) return PADA_ZERO;
+    PADA_ASSERT(is_operand(g, node->x));
+    if (node->op != PADA_OP_CONV) g->status = refuse_images(g, node->x);
+    if (g->status == PADA_OK)
+        g->status = pada_node_shape(node, g->nodes[node->x].shape, &node->shape);
+    return push(g, node);
+}
+
 pada_value pada_graph_conv(pada_graph *g, pada_value x, const pada_conv *conv, int64_t weight,
                            int64_t bias)
 {
     pada_node node = {.op = PADA_OP_CONV, .x = x, .conv = *conv, .weight = weight, .bias = bias};
 
-    if (g->status != PADA_OK || x == PADA_ZERO) return PADA_ZERO;
-    PADA_ASSERT(is_operand(g, x));
-    g->status = pada_conv_shape(conv, g->nodes[x].shape, &node.shape);
-    return push(g, &node);
+    return x == PADA_ZERO ? PADA_ZERO : push_reader(g, &node);
 }
 
 /* Shape of what a term adds. */
@@ -180,13 +187,9 @@ void pada_graph_probe(pada_graph *g, pada_value y, const pada_term *terms, int n
 
 pada_value pada_graph_gap(pada_graph *g, pada_value x, pada_act act)
 {
-    pada_node node = {.op = PADA_OP_GAP, .x = x, .act = act, .shape = {0, 1, 1}};
+    pada_node node = {.op = PADA_OP_GAP, .x = x, .act = act};
 
-    if (g->status != PADA_OK || x == PADA_ZERO) return PADA_ZERO;
-    PADA_ASSERT(is_operand(g, x));
-    g->status = refuse_images(g, x);
-    node.shape.c = g->nodes[x].shape.c;
-    return push(g, &node);
+    return x == PADA_ZERO ? PADA_ZERO : push_reader(g, &node);
 }
 
 pada_value pada_graph_linear(pada_graph *g, pada_value x, int out, int64_t weight, int64_t bias)
@@ -200,19 +203,19 @@ pada_value pada_graph_linear(pada_graph *g, pada_value x, int out, int64_t weigh
 
 void pada_graph_tap(pada_graph *g, pada_value x, pada_shape shape)
 {
+    pada_node node = {.op = PADA_OP_TAP, .x = x, .shape = shape};
+
     if (!g->taps || g->status != PADA_OK) return;
-    if (x != PADA_ZERO) {
-        PADA_ASSERT(is_operand(g, x) && pada_shape_equal(g->nodes[x].shape, shape));
-        g->status = refuse_images(g, x);
-    }
-    push(g, &(pada_node){.op = PADA_OP_TAP, .x = x, .shape = shape});
+    PADA_ASSERT(x == PADA_ZERO || pada_shape_equal(g->nodes[x].shape, shape));
+    if (x == PADA_ZERO)
+        push(g, &node);
+    else
+        push_reader(g, &node);
 }
 
 pada_value pada_graph_loss(pada_graph *g, pada_value logits)
 {
-    if (g->status != PADA_OK) return PADA_ZERO;
-    PADA_ASSERT(is_operand(g, logits));
-    return push(g, &(pada_node){.op = PADA_OP_LOSS, .x = logits, .shape = g->nodes[logits].shape});
+    return push_reader(g, &(pada_node){.op = PADA_OP_LOSS, .x = logits});
 }
 
 pada_status pada_graph_status(const pada_graph *g)

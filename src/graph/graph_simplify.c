@@ -18,13 +18,18 @@ typedef struct book {
 
 static bool is_sink(const pada_node *node)
 {
-    return node->op == PADA_OP_LOSS || node->op == PADA_OP_TAP;
+    return pada_op_get(node->op)->role == PADA_ROLE_SINK;
+}
+
+static bool is_guest(const pada_node *node)
+{
+    return pada_op_get(node->op)->role == PADA_ROLE_GUEST;
 }
 
 /* A probe is wanted if its sum is. Whatever else reads the sum stands behind the probe. */
-static bool is_wanted_probe(const pada_graph *g, const book *b, int v)
+static bool is_wanted_guest(const pada_graph *g, const book *b, int v)
 {
-    return g->nodes[v].op == PADA_OP_PROBE && b->uses[b->alias[g->nodes[v].x]] > 0;
+    return is_guest(&g->nodes[v]) && b->uses[b->alias[g->nodes[v].x]] > 0;
 }
 
 /* Counts the readers of every value that a sink needs, last node first. */
@@ -33,12 +38,12 @@ static void count_uses(const pada_graph *g, book *b)
     memset(b->uses, 0, (size_t)g->n_nodes * sizeof *b->uses);
     for (int v = g->n_nodes - 1; v >= 0; v--) {
         const pada_node *node = &g->nodes[v];
-        if (b->alias[v] != v || (!is_sink(node) && !is_wanted_probe(g, b, v) && b->uses[v] == 0))
+        if (b->alias[v] != v || (!is_sink(node) && !is_wanted_guest(g, b, v) && b->uses[v] == 0))
             continue;
         for (int i = 0; i < node->n_terms; i++)
             b->uses[b->alias[g->terms[node->first_term + i].x]]++;
-        if (node->op != PADA_OP_COMBINE && node->x != PADA_ZERO) b->uses[b->alias[node->x]]++;
-        if (node->op == PADA_OP_PROBE) b->uses[v] = 1; /* it stays */
+        if (node->x != PADA_ZERO) b->uses[b->alias[node->x]]++;
+        if (is_guest(node)) b->uses[v] = 1; /* it stays */
     }
 }
 
@@ -86,13 +91,13 @@ void pada_graph_simplify(pada_graph *g)
     for (int v = 0; v < g->n_nodes; v++) {
         pada_node node = g->nodes[v];
         if (b.alias[v] != v || b.uses[v] == -1 || (b.uses[v] == 0 && !is_sink(&node))) continue;
-        if (node.op == PADA_OP_COMBINE || node.op == PADA_OP_PROBE) {
+        if (node.n_terms > 0) {
             const int first = out->n_terms;
             emit_terms(g, &b, &g->nodes[v], out);
             node.first_term = first;
             node.n_terms = out->n_terms - first;
         }
-        if (node.op != PADA_OP_COMBINE && node.x != PADA_ZERO) node.x = b.to[b.alias[node.x]];
+        if (node.x != PADA_ZERO) node.x = b.to[b.alias[node.x]];
         b.to[v] = out->n_nodes;
         out->nodes[out->n_nodes++] = node;
     }

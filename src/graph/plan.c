@@ -113,16 +113,19 @@ static int has_norm(const pada_program *q, const pada_node *node)
     return 0;
 }
 
+/* The stage in which all operands are there: a batch norm waits for the moments of its own. */
+static int forward_stage(const pada_plan *p, const pada_node *node)
+{
+    const pada_program *q = &p->program;
+    int stage = node->x == PADA_ZERO ? 0 : p->ready[node->x];
+
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
+        stage = max(stage, p->ready[q->terms[t].x] + (q->terms[t].kind == PADA_TERM_BATCHNORM));
+    return stage;
+}
+
 static void emit_forward(pada_plan *p, bool train)
 {
-    const pada_code codes[PADA_N_OPS] = {
-        [PADA_OP_CONV] = PADA_CODE_CONV_FWD,
-        [PADA_OP_COMBINE] = PADA_CODE_COMBINE_FWD,
-        [PADA_OP_GAP] = PADA_CODE_GAP_FWD,
-        [PADA_OP_LINEAR] = PADA_CODE_LINEAR_FWD,
-        [PADA_OP_LOSS] = PADA_CODE_LOSS_FWD,
-        [PADA_OP_TAP] = train ? PADA_CODE_ALIGN_FWD : PADA_CODE_TAP_KEEP,
-    };
     pada_program *q = &p->program;
 
     for (int v = 0; v < q->n_nodes; v++)
@@ -131,20 +134,14 @@ static void emit_forward(pada_plan *p, bool train)
         if (q->terms[t].kind == PADA_TERM_BATCHNORM) q->node_plans[q->terms[t].x].stats = 0;
 
     for (int v = 0; v < q->n_nodes; v++) {
-        const pada_node *node = &q->nodes[v];
-        int stage = 0;
-        if (node->op == PADA_OP_COMBINE)
-            for (int i = 0; i < node->n_terms; i++) {
-                const pada_term *term = &q->terms[node->first_term + i];
-                stage = max(stage, p->ready[term->x] + (term->kind == PADA_TERM_BATCHNORM));
-            }
-        else if (node->x != PADA_ZERO)
-            stage = p->ready[node->x];
+        const pada_op_info *op = pada_op_get(q->nodes[v].op);
+        const int code = train ? op->train : op->eval;
+        const int stage = forward_stage(p, &q->nodes[v]);
         p->ready[v] = stage;
+        if (code < 0) continue;
         q->n_forward = max(q->n_forward, stage + 1);
-        if (node->op == PADA_OP_INPUT || node->op == PADA_OP_PROBE) continue;
         emit(p, stage,
-             (pada_instr){.code = codes[node->op],
+             (pada_instr){.code = (pada_code)code,
                           .v = v,
                           .stats = q->node_plans[v].stats == 0,
                           .dy = v,
@@ -170,14 +167,15 @@ static void find_readers(pada_plan *p)
         p->reader[v] = NO_READER;
     for (int v = q->n_nodes - 1; v >= 0; v--) {
         const pada_node *node = &q->nodes[v];
-        if (!has_gradient(p, v) && node->op != PADA_OP_LOSS && node->op != PADA_OP_TAP) continue;
+        if (!has_gradient(p, v) && pada_op_get(node->op)->role != PADA_ROLE_SINK) continue;
         for (int i = 0; i < node->n_terms; i++) {
             const pada_term *term = &q->terms[node->first_term + i];
             const bool pointwise =
-                term->kind == PADA_TERM_IDENTITY || term->kind == PADA_TERM_BATCHNORM;
+                node->op == PADA_OP_COMBINE &&
+                (term->kind == PADA_TERM_IDENTITY || term->kind == PADA_TERM_BATCHNORM);
             p->reader[term->x] = pointwise && p->reader[term->x] == NO_READER ? v : OTHER_READER;
         }
-        if (node->op != PADA_OP_COMBINE && node->x != PADA_ZERO) p->reader[node->x] = OTHER_READER;
+        if (node->x != PADA_ZERO) p->reader[node->x] = OTHER_READER;
     }
 }
 
@@ -191,53 +189,43 @@ static void spread_ready(pada_plan *p, int v)
     for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
         q->term_plans[t] = (pada_term_plan){.coef = -1};
     if (!has_gradient(p, v)) return;
-    if (node->op == PADA_OP_COMBINE) {
-        for (int i = 0; i < node->n_terms; i++) {
-            const int t = node->first_term + i, x = q->terms[t].x;
-            const int norm = q->terms[t].kind == PADA_TERM_BATCHNORM;
-            q->term_plans[t].lazy = q->nodes[x].op == PADA_OP_CONV && p->reader[x] == v;
-            p->ready[x] = max(p->ready[x], s + norm);
-        }
-    } else if (node->op != PADA_OP_LOSS && node->op != PADA_OP_INPUT && node->x != PADA_ZERO) {
-        p->ready[node->x] = max(p->ready[node->x], s);
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
+        const int x = q->terms[t].x, norm = q->terms[t].kind == PADA_TERM_BATCHNORM;
+        q->term_plans[t].lazy =
+            pada_op_get(q->nodes[x].op)->reads == PADA_READS_LAZY && p->reader[x] == v;
+        p->ready[x] = max(p->ready[x], s + norm);
     }
+    if (node->x != PADA_ZERO) p->ready[node->x] = max(p->ready[node->x], s);
 }
 
-/* The instruction that takes the gradient of v, which is no combine, on to its operand. */
+/* Whether an instruction takes the gradient of v on to x. */
+static bool has_operand_instr(const pada_plan *p, int v)
+{
+    const pada_node *node = &p->program.nodes[v];
+    const pada_op_info *op = pada_op_get(node->op);
+
+    if (op->operands != PADA_OPERANDS_X || op->backward < 0) return false;
+    return op->role == PADA_ROLE_SINK ? node->x != PADA_ZERO : has_gradient(p, v);
+}
+
+/* The instruction that takes the gradient of v on to x. */
 static void emit_operand(pada_plan *p, int stage, int v)
 {
     const pada_program *q = &p->program;
     const pada_node *node = &q->nodes[v];
-    pada_instr instr = {.v = v, .dy = v, .term = -1};
+    const pada_op_info *op = pada_op_get(node->op);
+    const int sum = op->reads == PADA_READS_LAZY ? p->reader[v] : OTHER_READER;
+    pada_instr instr = {.code = (pada_code)op->backward, .v = v, .dy = v, .term = -1};
 
-    if (node->op == PADA_OP_LINEAR) {
-        instr.code = PADA_CODE_LINEAR_BWD;
-    } else if (node->op == PADA_OP_GAP) {
-        instr.code = PADA_CODE_GAP_BWD;
-    } else if (node->op == PADA_OP_TAP) {
-        instr.code = PADA_CODE_ALIGN_BWD;
-    } else {
-        const int combine = p->reader[v];
-        instr.code = PADA_CODE_CONV_BWD;
-        instr.no_grad_in = q->nodes[node->x].op == PADA_OP_INPUT;
-        if (combine >= 0) {
-            instr.dy = combine;
-            for (int i = 0; i < q->nodes[combine].n_terms; i++) {
-                const int t = q->nodes[combine].first_term + i;
-                if (q->terms[t].x == v && q->terms[t].kind == PADA_TERM_BATCHNORM) instr.term = t;
-            }
+    instr.no_grad_in = node->x != PADA_ZERO && q->nodes[node->x].op == PADA_OP_INPUT;
+    if (sum >= 0) {
+        instr.dy = sum;
+        for (int i = 0; i < q->nodes[sum].n_terms; i++) {
+            const int t = q->nodes[sum].first_term + i;
+            if (q->terms[t].x == v && q->terms[t].kind == PADA_TERM_BATCHNORM) instr.term = t;
         }
     }
     emit(p, stage, instr);
-}
-
-static bool has_operand_instr(const pada_plan *p, int v)
-{
-    const pada_node *node = &p->program.nodes[v];
-
-    if (node->op == PADA_OP_TAP) return node->x != PADA_ZERO;
-    return (node->op == PADA_OP_LINEAR || node->op == PADA_OP_GAP || node->op == PADA_OP_CONV) &&
-           has_gradient(p, v);
 }
 
 bool pada__plan_is_probed(const pada_program *q, int x)
@@ -266,13 +254,15 @@ static void emit_backward(pada_plan *p, int v)
     const pada_program *q = &p->program;
     const pada_node *node = &q->nodes[v];
     const int s = p->ready[v];
-    pada_instr instr = {.code = PADA_CODE_COMBINE_BWD, .v = v, .dy = v, .term = -1};
+    const pada_op_info *op = pada_op_get(node->op);
+    pada_instr instr = {.v = v, .dy = v, .term = -1};
     int now = 0, later = 0;
 
     /* A tap waits for nothing: it contributes last, so that the gradient does not live longer. */
     if (has_operand_instr(p, v))
-        emit_operand(p, node->op == PADA_OP_TAP ? p->ready[node->x] : s, v);
-    if (node->op != PADA_OP_COMBINE || !has_gradient(p, v)) return;
+        emit_operand(p, op->role == PADA_ROLE_SINK ? p->ready[node->x] : s, v);
+    if (op->operands != PADA_OPERANDS_TERMS || !has_gradient(p, v)) return;
+    instr.code = (pada_code)op->backward;
     for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
         if (!q->term_plans[t].lazy) q->terms[t].kind == PADA_TERM_BATCHNORM ? later++ : now++;
     emit_norm_sums(p, s, v);
@@ -318,14 +308,14 @@ static void gather_backward(pada_plan *p, int x)
             emit_operand(p, node->op == PADA_OP_INPUT ? p->ready[v] : s, v);
         } else if (!q->term_plans[use].lazy && node->op != PADA_OP_INPUT) {
             emit(p, s,
-                 (pada_instr){.code = PADA_CODE_COMBINE_BWD,
+                 (pada_instr){.code = (pada_code)pada_op_get(q->nodes[p->owner[use]].op)->backward,
                               .v = p->owner[use],
                               .dy = p->owner[use],
                               .term = use,
                               .norms = q->terms[use].kind == PADA_TERM_BATCHNORM});
         }
-    if (node->op == PADA_OP_LINEAR && node->x == PADA_ZERO) emit_operand(p, s, x);
-    if (node->op == PADA_OP_COMBINE && has_gradient(p, x)) emit_norm_sums(p, s, x);
+    if (node->x == PADA_ZERO && has_operand_instr(p, x)) emit_operand(p, s, x);
+    if (has_gradient(p, x)) emit_norm_sums(p, s, x);
 }
 
 static void sort_into_stages(pada_plan *p)

@@ -24,71 +24,79 @@ static bool contribute(pada_plan *p, pada_value x, int i)
     return accumulate;
 }
 
+static void touch_forward(pada_plan *p, int i, bool train)
+{
+    const pada_program *q = &p->program;
+    const pada_value v = q->instrs[i].v;
+    const pada_node *node = &q->nodes[v];
+    span *values = p->spans, *grads = p->spans + q->n_nodes;
+
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
+        touch(&values[q->terms[t].x], i);
+    if (node->x != PADA_ZERO) touch(&values[node->x], i);
+    if (pada_op_get(node->op)->role == PADA_ROLE_VALUE) touch(&values[v], i);
+    if (node->op == PADA_OP_LOSS && train) touch(&grads[node->x], i);
+}
+
+/* From the gradient of v, or of the sum it feeds, to that of x. */
+static void touch_operand(pada_plan *p, int i)
+{
+    const pada_program *q = &p->program;
+    pada_instr *instr = &q->instrs[i];
+    const pada_node *node = &q->nodes[instr->v];
+    const pada_op_info *op = pada_op_get(node->op);
+    span *values = p->spans, *grads = p->spans + q->n_nodes;
+
+    if (op->role == PADA_ROLE_VALUE) touch(&grads[instr->dy], i);
+    if (instr->term >= 0) touch(&values[instr->v], i);
+    if (node->x == PADA_ZERO) return;
+    if (op->reads != PADA_READS_NONE) touch(&values[node->x], i);
+    if (!instr->no_grad_in) instr->accumulate = contribute(p, node->x, i);
+}
+
+/* From the gradient of v to those of its terms that this instruction is for. */
+static void touch_terms(pada_plan *p, int i)
+{
+    const pada_program *q = &p->program;
+    const pada_instr *instr = &q->instrs[i];
+    const pada_node *node = &q->nodes[instr->v];
+
+    touch(&p->spans[q->n_nodes + instr->v], i);
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
+        const bool norm = q->terms[t].kind == PADA_TERM_BATCHNORM;
+        if (q->term_plans[t].lazy || norm != instr->norms) continue;
+        if (instr->term >= 0 && instr->term != t) continue;
+        if (norm) touch(&p->spans[q->terms[t].x], i);
+        q->term_plans[t].accumulate = contribute(p, q->terms[t].x, i);
+    }
+}
+
+static void touch_norm_sums(pada_plan *p, int i)
+{
+    const pada_program *q = &p->program;
+    const pada_instr *instr = &q->instrs[i];
+    const pada_node *node = &q->nodes[instr->v];
+
+    touch(&p->spans[q->n_nodes + instr->dy], i);
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
+        if (q->terms[t].kind == PADA_TERM_BATCHNORM) touch(&p->spans[q->terms[t].x], i);
+}
+
 /* Extends the spans of all tensors that instruction i reads or writes, and decides store or add
  * (P3). */
 static void touch_all(pada_plan *p, int i, bool train)
 {
-    pada_program *q = &p->program;
-    pada_instr *instr = &q->instrs[i];
-    const pada_node *node = &q->nodes[instr->v];
-    span *values = p->spans, *grads = p->spans + q->n_nodes;
+    const pada_program *q = &p->program;
+    const pada_instr *instr = &q->instrs[i];
 
-    switch (instr->code) {
-    case PADA_CODE_COMBINE_FWD:
-        for (int k = 0; k < node->n_terms; k++)
-            touch(&values[q->terms[node->first_term + k].x], i);
-        touch(&values[instr->v], i);
-        break;
-    case PADA_CODE_LINEAR_FWD:
-    case PADA_CODE_GAP_FWD:
-    case PADA_CODE_CONV_FWD:
-        if (node->x != PADA_ZERO) touch(&values[node->x], i);
-        touch(&values[instr->v], i);
-        break;
-    case PADA_CODE_LOSS_FWD:
-        touch(&values[node->x], i);
-        if (train) touch(&grads[node->x], i);
-        break;
-    case PADA_CODE_TAP_KEEP:
-    case PADA_CODE_ALIGN_FWD:
-        if (node->x != PADA_ZERO) touch(&values[node->x], i);
-        break;
-    case PADA_CODE_ALIGN_BWD:
-        touch(&values[node->x], i);
-        instr->accumulate = contribute(p, node->x, i);
-        break;
-    case PADA_CODE_LINEAR_BWD:
-    case PADA_CODE_GAP_BWD:
-        touch(&grads[instr->v], i);
-        if (node->x == PADA_ZERO) break;
-        touch(&values[node->x], i);
-        instr->accumulate = contribute(p, node->x, i);
-        break;
-    case PADA_CODE_NORM_SUMS:
-        touch(&grads[instr->dy], i);
-        for (int k = 0; k < node->n_terms; k++) {
-            const pada_term *term = &q->terms[node->first_term + k];
-            if (term->kind == PADA_TERM_BATCHNORM) touch(&values[term->x], i);
-        }
-        break;
-    case PADA_CODE_COMBINE_BWD:
-        touch(&grads[instr->v], i);
-        for (int k = 0; k < node->n_terms; k++) {
-            const int t = node->first_term + k;
-            const bool norm = q->terms[t].kind == PADA_TERM_BATCHNORM;
-            if (q->term_plans[t].lazy || norm != instr->norms) continue;
-            if (instr->term >= 0 && instr->term != t) continue;
-            if (norm) touch(&values[q->terms[t].x], i);
-            q->term_plans[t].accumulate = contribute(p, q->terms[t].x, i);
-        }
-        break;
-    case PADA_CODE_CONV_BWD:
-        touch(&grads[instr->dy], i);
-        if (instr->term >= 0) touch(&values[instr->v], i);
-        touch(&values[node->x], i);
-        if (!instr->no_grad_in) instr->accumulate = contribute(p, node->x, i);
-        break;
-    }
+    if (p->stage_of[i] < q->n_forward)
+        touch_forward(p, i, train);
+    else if (instr->code == PADA_CODE_NORM_SUMS)
+        touch_norm_sums(p, i);
+    else if (pada_op_get(q->nodes[instr->v].op)->operands == PADA_OPERANDS_TERMS)
+        touch_terms(p, i);
+    else
+        touch_operand(p, i);
 }
 
 /* ---- places ---- */
@@ -187,18 +195,21 @@ static void place_tensors(pada_plan *p, const pada_backend *backend, const pada_
         p->spans[k] = (span){-1, -1, -1, -1};
     for (int i = 0; i < q->n_instrs; i++)
         touch_all(p, i, train);
+    for (int v = 0; v < q->n_nodes; v++) {
+        if (q->nodes[v].op != PADA_OP_LOSS) continue;
+        /* The caller reads the logits afterwards. */
+        p->spans[q->nodes[v].x].last = q->n_instrs - 1;
+        q->node_plans[q->nodes[v].x].value.in = PADA_WORK;
+    }
     for (int k = 0; k < 2 * q->n_nodes; k++) {
         const pada_node *node = &q->nodes[k % q->n_nodes];
         pada_place *place = place_of(p, k);
         span *s = &p->spans[k];
         if (s->first < 0 || node->op == PADA_OP_INPUT) continue;
-        /* The logits are read by the caller afterwards. */
-        if (node->op == PADA_OP_LINEAR && k < q->n_nodes) s->last = q->n_instrs - 1;
         place->image_bytes = backend->image_bytes(device, node->shape);
         const bool inside = p->stage_of[s->first] == p->stage_of[s->last];
-        place->in = inside && node->op != PADA_OP_LINEAR && !pada__plan_is_probed(q, k % q->n_nodes)
-                        ? PADA_LOCAL
-                        : PADA_WORK;
+        if (!inside || pada__plan_is_probed(q, k % q->n_nodes)) place->in = PADA_WORK;
+        if (place->in == PADA_NOWHERE) place->in = PADA_LOCAL;
     }
     q->local_bytes = place_all(p, PADA_LOCAL, q->n_instrs, NULL);
     q->work_bytes = place_all(p, PADA_WORK, q->n_stages, p->stage_of);

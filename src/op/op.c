@@ -1,18 +1,32 @@
-/* op.c - names, output shapes and multiply-adds of the operators. */
+/* op.c - the table of operators, their output shapes and multiply-adds, and what kernels accept. */
 #include "op/op.h"
 
 #include <stdio.h>
 
-static const char *const names[PADA_N_OPS] = {
-#define PADA_OP(name, NAME) #name,
+enum { PADA_CODE_NO = -1 };
+
+static const pada_op_info infos[PADA_N_OPS] = {
+#define PADA_OP(name_, NAME, operands_, role_, reads_, shape_, macs_, eval_, train_, backward_) \
+    {.name = #name_,                                                                            \
+     .operands = PADA_OPERANDS_##operands_,                                                     \
+     .role = PADA_ROLE_##role_,                                                                 \
+     .reads = PADA_READS_##reads_,                                                              \
+     .eval = PADA_CODE_##eval_,                                                                 \
+     .train = PADA_CODE_##train_,                                                               \
+     .backward = PADA_CODE_##backward_},
 #include "op/ops.def"
 #undef PADA_OP
 };
 
-const char *pada_op_name(pada_op op)
+const pada_op_info *pada_op_get(pada_op op)
 {
     PADA_ASSERT(op >= 0 && op < PADA_N_OPS);
-    return names[op];
+    return &infos[op];
+}
+
+const char *pada_op_name(pada_op op)
+{
+    return pada_op_get(op)->name;
 }
 
 /* Output size of a window of `extent` pixels moved by `stride` over n pixels with `pad` on both
@@ -109,4 +123,69 @@ const char *pada_conv_text(const pada_conv *conv, char *room, size_t size)
                    conv->kernel, conv->kernel, conv->c_in, conv->c_out, conv->stride, conv->pad,
                    conv->groups, conv->dilation, named ? acts[conv->act] : "unknown activation");
     return room;
+}
+
+/* ---- by node: the columns `shape` and `macs` of ops.def ---- */
+
+static pada_status shape_given(const pada_node *node, pada_shape in, pada_shape *out)
+{
+    (void)in;
+    *out = node->shape;
+    return PADA_OK;
+}
+
+static pada_status shape_same(const pada_node *node, pada_shape in, pada_shape *out)
+{
+    (void)node;
+    *out = in;
+    return PADA_OK;
+}
+
+static pada_status shape_pixel(const pada_node *node, pada_shape in, pada_shape *out)
+{
+    (void)node;
+    *out = (pada_shape){in.c, 1, 1};
+    return PADA_OK;
+}
+
+static pada_status shape_conv(const pada_node *node, pada_shape in, pada_shape *out)
+{
+    return pada_conv_shape(&node->conv, in, out);
+}
+
+static int64_t macs_none(const pada_node *node, pada_shape in)
+{
+    (void)node, (void)in;
+    return 0;
+}
+
+static int64_t macs_conv(const pada_node *node, pada_shape in)
+{
+    (void)in;
+    return pada_conv_macs(&node->conv, node->shape);
+}
+
+static int64_t macs_linear(const pada_node *node, pada_shape in)
+{
+    return pada_linear_macs(in.c, node->shape.c);
+}
+
+static const struct {
+    pada_status (*shape)(const pada_node *node, pada_shape in, pada_shape *out);
+    int64_t (*macs)(const pada_node *node, pada_shape in);
+} functions[PADA_N_OPS] = {
+#define PADA_OP(name_, NAME, operands_, role_, reads_, by_shape, by_macs, ...) \
+    {shape_##by_shape, macs_##by_macs},
+#include "op/ops.def"
+#undef PADA_OP
+};
+
+pada_status pada_node_shape(const pada_node *node, pada_shape in, pada_shape *out)
+{
+    return functions[node->op].shape(node, in, out);
+}
+
+int64_t pada_node_macs(const pada_node *node, pada_shape in)
+{
+    return functions[node->op].macs(node, in);
 }

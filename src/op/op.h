@@ -27,12 +27,53 @@ extern "C" {
 #endif
 
 typedef enum pada_op {
-#define PADA_OP(name, NAME) PADA_OP_##NAME,
+#define PADA_OP(name, NAME, ...) PADA_OP_##NAME,
 #include "op/ops.def"
 #undef PADA_OP
     PADA_N_OPS
 } pada_op;
 
+/* What an instruction of a program does. */
+typedef enum pada_code {
+    PADA_CODE_CONV_FWD,    /* z = conv(act(x)) + bias */
+    PADA_CODE_COMBINE_FWD, /* y = sum of terms */
+    PADA_CODE_GAP_FWD,
+    PADA_CODE_LINEAR_FWD,
+    PADA_CODE_LOSS_FWD, /* per-image results and, in training, the gradient of the logits */
+    /* of a tap: x goes into the taps buffer; or its mean squared distance from what is there, over
+     * the number of taps, into the results */
+    PADA_CODE_TAP_KEEP,
+    PADA_CODE_ALIGN_FWD,
+    PADA_CODE_LINEAR_BWD,
+    PADA_CODE_GAP_BWD,
+    /* of a combine whose gradient is complete, or of a probe of it: sum(dy), and sum(dy * (x - mean))
+     * per term */
+    PADA_CODE_NORM_SUMS,
+    PADA_CODE_COMBINE_BWD, /* gradients of the terms that are not left to CONV_BWD */
+    PADA_CODE_CONV_BWD,    /* weight gradient, and the gradient of x through the activation */
+    PADA_CODE_ALIGN_BWD,   /* of a tap: bindings.align times the gradient of the distance */
+} pada_code;
+
+/* What graph, planner and costs know about an operator: a line of ops.def. */
+typedef enum pada_operands {
+    PADA_OPERANDS_NONE,
+    PADA_OPERANDS_X,
+    PADA_OPERANDS_TERMS,
+    PADA_OPERANDS_BOTH
+} pada_operands;
+
+typedef enum pada_role { PADA_ROLE_VALUE, PADA_ROLE_SINK, PADA_ROLE_GUEST } pada_role;
+typedef enum pada_reads { PADA_READS_NONE, PADA_READS_X, PADA_READS_LAZY } pada_reads;
+
+typedef struct pada_op_info {
+    const char *name;
+    pada_operands operands;
+    pada_role role;
+    pada_reads reads;
+    int eval, train, backward; /* pada_code, or -1: no instruction */
+} pada_op_info;
+
+const pada_op_info *pada_op_get(pada_op op);
 const char *pada_op_name(pada_op op);
 
 typedef enum pada_act { PADA_ACT_NONE, PADA_ACT_RELU, PADA_ACT_RELU6 } pada_act;
@@ -106,7 +147,13 @@ typedef struct pada_node {
     int first_term, n_terms; /* COMBINE, PROBE */
 } pada_node;
 
-/* Output shapes. A descriptor that does not fit its input is PADA_EINVAL. */
+/* Output shape of a node that reads x, whose shape is `in`. A descriptor that does not fit its input is
+ * PADA_EINVAL. Shapes that the operands do not decide are left as they are. */
+pada_status pada_node_shape(const pada_node *node, pada_shape in, pada_shape *out);
+/* Multiply-adds of a node for one image; x is zero where `in` has no channels. */
+int64_t pada_node_macs(const pada_node *node, pada_shape in);
+
+/* The same of descriptors alone. */
 pada_status pada_conv_shape(const pada_conv *conv, pada_shape in, pada_shape *out);
 pada_status pada_pool_shape(const pada_pool *pool, pada_shape in, pada_shape *out);
 

@@ -266,6 +266,21 @@ static void guarded_check(const pada_backend *b, pada_device *d, const guarded *
             fail_msg("%s: the guard holds %g, %g at %d", what, before[i], behind[i], i);
 }
 
+/* Whether a backward instruction contributes to the gradient of v. */
+static bool writes_grad(const pada_program *q, const pada_instr *instr, pada_value v)
+{
+    const pada_node *node = &q->nodes[instr->v];
+
+    if (instr->code == PADA_CODE_NORM_SUMS) return false;
+    if (pada_op_get(node->op)->operands == PADA_OPERANDS_X)
+        return node->x == v && !instr->no_grad_in;
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
+        if (q->terms[t].x == v && !q->term_plans[t].lazy &&
+            (q->terms[t].kind == PADA_TERM_BATCHNORM) == instr->norms)
+            return true;
+    return false;
+}
+
 /* The stage after which the value (or gradient) of v is complete; -1: nobody writes it. */
 static int last_write(const pada_program *q, pada_value v, bool grad)
 {
@@ -275,27 +290,11 @@ static int last_write(const pada_program *q, pada_value v, bool grad)
         for (int i = q->stages[s].first; i < q->stages[s].first + q->stages[s].count; i++) {
             const pada_instr *instr = &q->instrs[i];
             const pada_node *node = &q->nodes[instr->v];
-            bool writes = false;
-            switch (instr->code) {
-            case PADA_CODE_CONV_FWD:
-            case PADA_CODE_COMBINE_FWD:
-            case PADA_CODE_GAP_FWD:
-            case PADA_CODE_LINEAR_FWD: writes = !grad && instr->v == v; break;
-            case PADA_CODE_LOSS_FWD:
-            case PADA_CODE_LINEAR_BWD:
-            case PADA_CODE_GAP_BWD: writes = grad && node->x == v; break;
-            case PADA_CODE_CONV_BWD: writes = grad && node->x == v && !instr->no_grad_in; break;
-            case PADA_CODE_ALIGN_BWD: writes = grad && node->x == v; break;
-            case PADA_CODE_TAP_KEEP:
-            case PADA_CODE_ALIGN_FWD:
-            case PADA_CODE_NORM_SUMS: break;
-            case PADA_CODE_COMBINE_BWD:
-                for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
-                    writes |= grad && q->terms[t].x == v && !q->term_plans[t].lazy &&
-                              (q->terms[t].kind == PADA_TERM_BATCHNORM) == instr->norms;
-                break;
-            }
-            if (writes) last = s;
+            const bool forward = s < q->n_forward;
+            if (!grad && forward && instr->v == v) last = s;
+            if (grad && (forward ? node->op == PADA_OP_LOSS && node->x == v
+                                 : writes_grad(q, instr, v)))
+                last = s;
         }
     return last;
 }

@@ -147,7 +147,7 @@ static bool reads(const pada_program *q, const pada_instr *instr, pada_value v)
 {
     const pada_node *node = &q->nodes[instr->v];
 
-    if (node->op != PADA_OP_COMBINE) return node->x == v;
+    if (node->x == v) return true;
     for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
         if (q->terms[t].x == v) return true;
     return false;
