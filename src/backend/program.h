@@ -64,7 +64,8 @@ typedef struct pada_instr {
     /* CONV_BWD: the term of dy through which v feeds it, with coef; -1: the gradient as it is.
      * COMBINE_BWD: the one term it is for; -1: all */
     int term;
-    /* offset of per-image sums, in a part of the work buffer that every stage reuses */
+    /* offset of per-image sums, in a part of the work buffer that every stage reuses; no room is left for
+     * them where a backend gathers */
     int64_t partial;
 } pada_instr;
 

@@ -293,6 +293,7 @@ static void place_statistics(pada_plan *p, const pada_backend *backend, const pa
             const pada_node *node = &q->nodes[instr->v];
             int vectors = instr->stats ? 3 : 0;
             if (instr->code == PADA_CODE_NORM_SUMS) vectors = 1 + node->n_terms;
+            if (backend->gather) vectors = 0; /* it has sums of its own, per launch */
             instr->partial = q->work_bytes + used;
             used += (int64_t)vectors * q->n_images * backend->channel_bytes(device, node->shape.c);
         }
