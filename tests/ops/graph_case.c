@@ -292,8 +292,8 @@ static int last_write(const pada_program *q, pada_value v, bool grad)
             const pada_node *node = &q->nodes[instr->v];
             const bool forward = s < q->n_forward;
             if (!grad && forward && instr->v == v) last = s;
-            if (grad && (forward ? node->op == PADA_OP_LOSS && node->x == v
-                                 : writes_grad(q, instr, v)))
+            if (grad &&
+                (forward ? node->op == PADA_OP_LOSS && node->x == v : writes_grad(q, instr, v)))
                 last = s;
         }
     return last;
