@@ -55,25 +55,36 @@ INLINE void tile_store(tile acc, float *c, int64_t row, int64_t column, const in
             vstore(c + i * row + k * column, acc[i][k]);
 }
 
-INLINE void tile_product(tile acc, const tile_operands *p, const int rows, const int columns)
+/* `n_steps` steps of one block. */
+INLINE void tile_block(tile acc, const tile_operands *p, const float *a, const float *b,
+                       const int n_steps, const int rows, const int columns)
 {
-    for (int block = 0; block < p->n_blocks; block++) {
-        const float *a = p->a + block * p->a_block, *b = p->b + block * p->b_block;
-        const int n_steps = block + 1 < p->n_blocks ? p->n_steps : p->n_last;
-        for (int t = 0; t < n_steps; t++, a += p->a_step, b += p->b_step) {
-            vec v[2];
+    for (int t = 0; t < n_steps; t++, a += p->a_step, b += p->b_step) {
+        vec v[2];
+#pragma GCC unroll 2
+        for (int k = 0; k < columns; k++)
+            v[k] = vload(b + k * p->b_column);
+#pragma GCC unroll 16
+        for (int i = 0; i < rows; i++) {
+            const vec s = vset(a[i * p->a_row]);
 #pragma GCC unroll 2
             for (int k = 0; k < columns; k++)
-                v[k] = vload(b + k * p->b_column);
-#pragma GCC unroll 16
-            for (int i = 0; i < rows; i++) {
-                const vec s = vset(a[i * p->a_row]);
-#pragma GCC unroll 2
-                for (int k = 0; k < columns; k++)
-                    acc[i][k] = vfma(s, v[k], acc[i][k]);
-            }
+                acc[i][k] = vfma(s, v[k], acc[i][k]);
         }
     }
+}
+
+/* Whole blocks have a number of steps that the compiler knows; only a last one that is not whole has not. */
+INLINE void tile_product(tile acc, const tile_operands *p, const int rows, const int columns)
+{
+    const int whole = p->n_last == p->n_steps ? p->n_blocks : p->n_blocks - 1;
+
+    for (int block = 0; block < whole; block++)
+        tile_block(acc, p, p->a + block * p->a_block, p->b + block * p->b_block, p->n_steps, rows,
+                   columns);
+    if (whole < p->n_blocks)
+        tile_block(acc, p, p->a + whole * p->a_block, p->b + whole * p->b_block, p->n_last, rows,
+                   columns);
 }
 
 #endif

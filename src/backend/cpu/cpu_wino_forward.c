@@ -51,25 +51,34 @@ typedef vec accumulators[MOST_TILES][POINTS];
         _Pragma("GCC unroll 6") for (int p = 0; p < points; p++)
 /* clang-format on */
 
-/* acc += U V for one level of n_strips x n_tiles tiles. */
+/* acc += U V for one level and the first `lanes` channels of a block. */
+INLINE void level_block(const strips *g, const float *v, const float *u, accumulators acc,
+                        const int lanes, const int n_strips, const int n_tiles, const int points)
+{
+    const float *second = v + (n_strips > 1 ? g->strip : 0);
+
+    for (int i = 0; i < lanes; i++, u += points * VW) {
+        vec k[POINTS];
+#pragma GCC unroll 6
+        for (int p = 0; p < points; p++)
+            k[p] = vload(u + p * VW);
+        EACH_ACC
+        {
+            const float *from = (t < n_tiles ? v : second) + (t % n_tiles * points + p) * VW;
+            acc[t][p] = vfma(k[p], vset(from[i]), acc[t][p]);
+        }
+    }
+}
+
+/* The same for n_strips x n_tiles tiles and all channels. The compiler knows the lanes of whole blocks. */
 INLINE void level_product(const strips *g, const float *v, const float *u, accumulators acc,
                           const int n_strips, const int n_tiles, const int points)
 {
-    for (int b = 0; b < g->in_blocks; b++, v += LEVELS * g->row) {
-        const float *second = v + (n_strips > 1 ? g->strip : 0);
-        const int lanes = b + 1 < g->in_blocks ? VW : g->in_last;
-        for (int i = 0; i < lanes; i++, u += points * VW) {
-            vec k[POINTS];
-#pragma GCC unroll 6
-            for (int p = 0; p < points; p++)
-                k[p] = vload(u + p * VW);
-            EACH_ACC
-            {
-                const float *from = (t < n_tiles ? v : second) + (t % n_tiles * points + p) * VW;
-                acc[t][p] = vfma(k[p], vset(from[i]), acc[t][p]);
-            }
-        }
-    }
+    const int whole = g->in_last == VW ? g->in_blocks : g->in_blocks - 1;
+
+    for (int b = 0; b < whole; b++, v += LEVELS * g->row, u += VW * points * VW)
+        level_block(g, v, u, acc, VW, n_strips, n_tiles, points);
+    if (whole < g->in_blocks) level_block(g, v, u, acc, g->in_last, n_strips, n_tiles, points);
 }
 
 /* One output row of every tile. */
