@@ -231,27 +231,27 @@ pada_feature pada_build_conv(pada_builder *b, pada_feature x, const pada_conv *c
                                               .n_dims = 1,
                                               .fan_in = per_output,
                                               .bias_before_norm = bias == PADA_BIAS_BEFORE_NORM});
-    note(b, pada_conv_shape(conv, x.shape, &y.shape));
-    if (b->purpose == COST) b->cost->macs += pada_conv_macs(conv, y.shape);
     if (adds_node(b, 0))
         y.value = pada_graph_conv(b->graph, x.value, conv, weight,
                                   bias == PADA_BIAS_ADDED ? bias_at : -1);
+    if (y.value != PADA_ZERO)
+        y.shape = b->graph->nodes[y.value].shape;
+    else
+        note(b, pada_conv_shape(conv, x.shape, &y.shape));
+    if (b->purpose == COST) b->cost->macs += pada_conv_macs(conv, y.shape);
     return y;
 }
 
-pada_term pada_build_norm(pada_builder *b, pada_feature z, const char *module)
+void pada_build_norm(pada_builder *b, pada_feature z, const char *module, pada_term *term)
 {
-    param_desc d = {.module = module, .dims = {z.shape.c, 1, 1, 1}, .n_dims = 1};
-    pada_term term = pada_norm_term(z.value);
-
-    if (!b->is_final) return term;
-    d.kind = "weight";
+    *term = pada_norm_term(z.value);
+    if (!b->is_final) return;
+    param_desc d = {.module = module, .kind = "weight", .dims = {z.shape.c, 1, 1, 1}, .n_dims = 1};
     d.centre = 1;
-    term.norm.scale = take_param(b, &d);
+    term->norm.scale = take_param(b, &d);
     d.kind = "bias";
     d.centre = 0;
-    term.norm.shift = take_param(b, &d);
-    return term;
+    term->norm.shift = take_param(b, &d);
 }
 
 pada_feature pada_build_sum(pada_builder *b, pada_shape shape, const pada_term *terms, int n_terms)

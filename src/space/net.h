@@ -65,8 +65,9 @@ bool pada_build_is_final(const pada_builder *b); /* the form of the network */
 pada_feature pada_build_images(pada_builder *b); /* three channels of the space's image size */
 pada_feature pada_build_conv(pada_builder *b, pada_feature x, const pada_conv *conv, pada_bias bias,
                              const char *module);
-/* The batch norm of z as a term: with scale and shift in the final form. */
-pada_term pada_build_norm(pada_builder *b, pada_feature z, const char *module);
+/* The batch norm of z as a term: with scale and shift in the final form. (Not returned: terms are large, and copies of
+ * what has just been written were a quarter of the time of a walk.) */
+void pada_build_norm(pada_builder *b, pada_feature z, const char *module, pada_term *term);
 /* A sum of that shape, also where all terms are zero. */
 pada_feature pada_build_sum(pada_builder *b, pada_shape shape, const pada_term *terms, int n_terms);
 pada_feature pada_build_gap(pada_builder *b, pada_feature x, pada_act act);

@@ -122,23 +122,24 @@ static pada_conv same_conv(int c_in, int c_out, int kernel, int stride, pada_act
 }
 
 /* norm(conv(relu(x))) */
-static pada_term conv_term(pada_builder *b, pada_feature x, int c_out, int kernel, int stride)
+static void conv_term(pada_builder *b, pada_feature x, int c_out, int kernel, int stride,
+                      pada_term *term)
 {
     const pada_conv conv = same_conv(x.shape.c, c_out, kernel, stride, PADA_ACT_RELU);
     const pada_feature z = pada_build_conv(b, x, &conv, PADA_BIAS_BEFORE_NORM, "op.1");
 
-    return pada_build_norm(b, z, "op.2");
+    pada_build_norm(b, z, "op.2", term);
 }
 
-static pada_term op_term(pada_builder *b, int op, pada_feature x)
+static void op_term(pada_builder *b, int op, pada_feature x, pada_term *term)
 {
-    switch (op) {
-    case PADA_NB201_SKIP: return (pada_term){.kind = PADA_TERM_IDENTITY, .x = x.value};
-    case PADA_NB201_CONV1: return conv_term(b, x, x.shape.c, 1, 1);
-    case PADA_NB201_CONV3: return conv_term(b, x, x.shape.c, 3, 1);
-    case PADA_NB201_POOL:
-        return (pada_term){.kind = PADA_TERM_AVGPOOL, .x = x.value, .pool = {3, 1, 1}};
-    default: return (pada_term){.x = PADA_ZERO};
+    *term =
+        (pada_term){.kind = PADA_TERM_IDENTITY, .x = op == PADA_NB201_NONE ? PADA_ZERO : x.value};
+    if (op == PADA_NB201_CONV1 || op == PADA_NB201_CONV3) {
+        conv_term(b, x, x.shape.c, op == PADA_NB201_CONV1 ? 1 : 3, 1, term);
+    } else if (op == PADA_NB201_POOL) {
+        term->kind = PADA_TERM_AVGPOOL;
+        term->pool = (pada_pool){3, 1, 1};
     }
 }
 
@@ -148,13 +149,13 @@ typedef struct cell {
 } cell;
 
 /* What an edge adds to a node, with its own weights or those of a block. */
-static pada_term edge_term(pada_builder *b, const cell *at, int to, int from, int block,
-                           pada_feature x)
+static void edge_term(pada_builder *b, const cell *at, int to, int from, int block, pada_feature x,
+                      pada_term *term)
 {
     const int edge = pada_nb201_edge(to, from);
     const int site = at->first_site + (at->blocks > 0 ? block : edge);
-    pada_term term = {.x = PADA_ZERO};
 
+    *term = (pada_term){.x = PADA_ZERO};
     for (int op = -1; pada_build_choose(b, site, edge, &op);) {
         int mark;
         if (pada_build_is_final(b))
@@ -163,11 +164,10 @@ static pada_term edge_term(pada_builder *b, const cell *at, int to, int from, in
             mark = pada_build_enter(b, "cells.%d.blocks.%d.%d", at->place, block, op);
         else
             mark = pada_build_enter(b, "cells.%d.edges.%d<-%d.%d", at->place, to, from, op);
-        term = op_term(b, op, x);
+        op_term(b, op, x, term);
         pada_build_leave(b, mark);
     }
-    term.mark = edge * at->blocks + block;
-    return term;
+    term->mark = edge * at->blocks + block;
 }
 
 static pada_feature walk_cell(pada_builder *b, const cell *at, pada_feature x)
@@ -181,10 +181,13 @@ static pada_feature walk_cell(pada_builder *b, const cell *at, pada_feature x)
 
         for (int from = 0; from < to; from++) {
             const int own = pada_build_block(b, pada_nb201_edge(to, from));
-            terms[from] = edge_term(b, at, to, from, own, node[from]);
+            edge_term(b, at, to, from, own, node[from], &terms[from]);
             for (int k = 0; k < pada_build_probes(b); k++) {
                 pada_term *term = &probed[n_probed++];
-                *term = k == own ? terms[from] : edge_term(b, at, to, from, k, node[from]);
+                if (k == own)
+                    *term = terms[from];
+                else
+                    edge_term(b, at, to, from, k, node[from], term);
                 if (term->kind != PADA_TERM_BATCHNORM) /* there are no weights to choose */
                     *term = pada_norm_term(PADA_ZERO);
             }
@@ -205,11 +208,11 @@ static pada_feature walk_reduction(pada_builder *b, int place, pada_shape shape,
 
     const int mark = pada_build_enter(b, "cells.%d", place);
     const int mark_a = pada_build_enter(b, "conv_a");
-    const pada_term first = conv_term(b, x, shape.c, 3, 2);
-    const pada_feature a = pada_build_sum(b, shape, &first, 1);
+    conv_term(b, x, shape.c, 3, 2, terms);
+    const pada_feature a = pada_build_sum(b, shape, terms, 1);
     pada_build_leave(b, mark_a);
     const int mark_b = pada_build_enter(b, "conv_b");
-    terms[0] = conv_term(b, a, shape.c, 3, 1);
+    conv_term(b, a, shape.c, 3, 1, &terms[0]);
     pada_build_leave(b, mark_b);
     const pada_feature pooled = pada_build_sum(b, half, &halve, 1);
     const pada_feature skip =
@@ -224,9 +227,10 @@ static void walk(const pada_space *space, pada_builder *b)
     const pada_feature images = pada_build_images(b);
     const pada_conv stem = same_conv(images.shape.c, stage_shape(space, 0).c, 3, 1, PADA_ACT_NONE);
     pada_feature x = pada_build_conv(b, images, &stem, PADA_BIAS_NONE, "stem.0");
-    pada_term norm = pada_build_norm(b, x, "stem.1");
+    pada_term norm;
     cell at = {.blocks = space->config.blocks};
 
+    pada_build_norm(b, x, "stem.1", &norm);
     x = pada_build_sum(b, x.shape, &norm, 1);
     for (int stage = 0; stage < N_STAGES; stage++) {
         if (stage > 0) x = walk_reduction(b, at.place++, stage_shape(space, stage), x);
@@ -237,7 +241,7 @@ static void walk(const pada_space *space, pada_builder *b)
             at.first_site += cell_sites(space);
         }
     }
-    norm = pada_build_norm(b, x, "lastact.0");
+    pada_build_norm(b, x, "lastact.0", &norm);
     x = pada_build_gap(b, pada_build_sum(b, x.shape, &norm, 1), PADA_ACT_RELU);
     x = pada_build_linear(b, x, space->config.classes, "classifier");
     pada_build_count_macs(b, space->config.classes); /* the benchmark's tables count the bias */

@@ -51,8 +51,9 @@ static inline pada_feature toy_conv_norm(pada_builder *b, pada_feature x, int ke
 {
     const pada_conv conv = pada_conv_make(x.shape.c, 4, kernel, 1, kernel / 2, PADA_ACT_NONE);
     const pada_feature z = pada_build_conv(b, x, &conv, PADA_BIAS_BEFORE_NORM, conv_name);
-    const pada_term norm = pada_build_norm(b, z, norm_name);
+    pada_term norm;
 
+    pada_build_norm(b, z, norm_name, &norm);
     return pada_build_sum(b, z.shape, &norm, 1);
 }
 
