@@ -34,16 +34,29 @@ follow extending.md
 expect 'the space' has "$work/out" 'four layers'
 expect 'the method' has "$work/out" 'turned until'
 expect 'its option in the manual' has "$work/out" '\-\-turn N'
-expect 'all 81 networks' [ "$(wc -l <runs/chain/ranking.csv)" = 82 ]
-expect 'the setting' has runs/chain/config.yaml 'turn: 2'
-expect 'the weights' grep -aq 'layers.3.conv3x3.conv.weight' runs/chain/ckpt/00000064.safetensors
-# Three choices in turn: over 64 steps of four slots none is a whole turn ahead.
+expect 'all 3 * 4 * 4 * 4 networks' [ "$(wc -l <runs/chain/ranking.csv)" = 193 ]
+expect 'the setting of the method' has runs/chain/config.yaml 'turn: 3'
+expect 'the settings of the space' has runs/chain/config.yaml 'width: 8'
+expect 'the weights' grep -aq 'layers.3.separable.depthwise.weight' runs/chain/ckpt/00000064.safetensors
+expect 'the default method on ref, with norms shared by label' has runs/reference/metrics.csv 'p_separable'
+# Four choices in turn: the 32 steps of an epoch have each of them eight times in the slots that have all.
 expect 'equal turns' python3 - <<'END'
 import csv
 for row in csv.DictReader(open("runs/chain/metrics.csv")):
-    counts = [int(row["updates_" + name]) for name in ("skip", "conv1x1", "conv3x3")]
-    assert sum(counts) == 128 and max(counts) - min(counts) <= 4, counts
+    counts = {name: int(row["updates_" + name]) for name in ("conv1x1", "conv3x3", "separable", "skip")}
+    assert sum(counts.values()) == 128 and counts["skip"] == 3 * 8, counts
+    assert abs(float(row["p_skip"]) - 1 / 4) < 1e-6 and abs(float(row["p_conv1x1"]) - (1 / 3 + 3 / 4) / 4) < 1e-6, row
 END
+# Other methods train it, or say in one line why they do not.
+for method in spos 'fewshot --split-edges 1' 'gm --splits 1 --split-repeats 2' magic_t conv_anneal; do
+    # shellcheck disable=SC2086
+    expect "$method" build/release/pada train --space chain --method $method --width 2 --epochs 1 --batch-size 512 \
+        --quiet --out "runs/${method%% *}"
+done
+for method in fairnas close; do
+    build/release/pada train --space chain --method $method --out runs/x 2>"$work/out" && exit 1
+    expect "$method says why" has "$work/out" 'space chain'
+done
 build/release/pada train --space chian --out x 2>"$work/out" && exit 1
 expect 'the nearest space' has "$work/out" "did you mean 'chain'?"
 echo 'docs/extending.md works'
