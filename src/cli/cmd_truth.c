@@ -263,26 +263,17 @@ static pada_status train_networks(truth *t)
 
 /* ---- the result ---- */
 
-/* Values of the table: column 0 has the means. */
-static const double *column_values(const truth *t, int column)
-{
-    const double *values;
-
-    (void)pada_score_table_column(t->table, pada_score_table_column_name(t->table, column),
-                                  &values);
-    return values;
-}
-
+/* Column 0 of the table has the means. */
 static void add_json_row(const truth *t, const char *arch, int row, pada_text *out)
 {
     json_t *object = json_object(), *seeds = json_array();
     const int first = t->n_seeds > 1 ? 1 : 0;
 
     for (int k = first; k < pada_score_table_n_columns(t->table); k++)
-        if (json_array_append_new(seeds, json_real(column_values(t, k)[row])) != 0)
+        if (json_array_append_new(seeds, json_real(pada_score_table_values(t->table, k)[row])) != 0)
             out->status = PADA_FAIL(PADA_ENOMEM, "out of memory (JSON)");
     pada_json_set(out, object, "arch", json_string(arch));
-    pada_json_set(out, object, "top1", json_real(column_values(t, 0)[row]));
+    pada_json_set(out, object, "top1", json_real(pada_score_table_values(t->table, 0)[row]));
     pada_json_set(out, object, "seeds", seeds);
     pada_json_line(out, object);
 }
@@ -311,7 +302,8 @@ static pada_status add_seed_noise(const truth *t, pada_text *out)
     pada_metrics metrics;
     pada_status st;
 
-    if ((st = pada_pairs_create(&pairs, column_values(t, 1), column_values(t, 2), n)) != PADA_OK)
+    if ((st = pada_pairs_create(&pairs, pada_score_table_values(t->table, 1),
+                                pada_score_table_values(t->table, 2), n)) != PADA_OK)
         goto out;
     if ((st = pada_metrics_work_create(&work, n)) != PADA_OK) goto out;
     pada_metrics_compute(pairs, NULL, work, &metrics);
@@ -326,7 +318,7 @@ out:
 static pada_status add_summary(const truth *t, pada_text *out)
 {
     const int n = pada_score_table_count(t->table);
-    const double *values = column_values(t, 0);
+    const double *values = pada_score_table_values(t->table, 0);
     double sum = 0, squares = 0, low = DBL_MAX, high = -DBL_MAX;
 
     for (int i = 0; i < n; i++) {

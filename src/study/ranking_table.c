@@ -220,14 +220,13 @@ out:
 
 pada_status pada_ranking_n_images(const char *path, const pada_space *space, int *n_images)
 {
-    const double *values;
     pada_score_table *table;
 
     *n_images = 0;
     const pada_status st = pada_score_table_open_column(&table, space, path, "images");
     if (st == PADA_EDATA) return PADA_OK; /* a file of others */
     PADA_TRY(st);
-    (void)pada_score_table_column(table, "images", &values);
+    const double *values = pada_score_table_values(table, 0); /* the only one */
     bool is_count = values[0] >= 1 && values[0] <= INT32_MAX && values[0] == floor(values[0]);
     for (int i = 1; i < pada_score_table_count(table); i++)
         is_count = is_count && values[i] == values[0];

@@ -239,6 +239,12 @@ const char *pada_score_table_column_name(const pada_score_table *t, int column)
     return t->names[column];
 }
 
+const double *pada_score_table_values(const pada_score_table *t, int column)
+{
+    PADA_ASSERT(column >= 0 && column < t->n_columns);
+    return t->values + (size_t)column * (size_t)t->n_rows;
+}
+
 pada_status pada_score_table_column(const pada_score_table *t, const char *name,
                                     const double **values)
 {
@@ -248,7 +254,7 @@ pada_status pada_score_table_column(const pada_score_table *t, const char *name,
     for (int i = 0; i < t->n_columns; i++) {
         names[i] = t->names[i];
         if (strcmp(name, names[i]) == 0) {
-            *values = t->values + (size_t)i * (size_t)t->n_rows;
+            *values = pada_score_table_values(t, i);
             return PADA_OK;
         }
     }

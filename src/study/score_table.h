@@ -41,7 +41,9 @@ int pada_score_table_row(const pada_score_table *truth, const pada_path *path); 
 
 int pada_score_table_n_columns(const pada_score_table *truth); /* without `arch`; at least one */
 const char *pada_score_table_column_name(const pada_score_table *truth, int column);
-/* Values of a column by row, borrowed; an unknown name is PADA_EINVAL and offers the nearest. */
+/* Values of a column by row, borrowed. */
+const double *pada_score_table_values(const pada_score_table *table, int column);
+/* The same by name; an unknown name is PADA_EINVAL and offers the nearest. */
 pada_status pada_score_table_column(const pada_score_table *truth, const char *name,
                                     const double **values);
 
