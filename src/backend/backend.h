@@ -43,6 +43,10 @@ typedef struct pada_image_set {
 typedef struct pada_bindings {
     const void *params;
     void *grads; /* weight gradients are added to it */
+    /* Running mean and variance of batch norms (pada_norm). A program without fixed_norms moves them by the share
+     * `momentum` towards mean and unbiased variance of the batch; NULL: there are none. */
+    void *statistics;
+    double momentum;
     void *work;
     const float *images;    /* [n, c, h, w]; NULL: picks from `held` */
     const void *held;       /* of `hold` */

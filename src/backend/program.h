@@ -37,7 +37,7 @@ typedef struct pada_term_plan {
     /* BATCHNORM: dx = a dy + b x + c; offset of a, b, c, one channel vector each */
     int64_t coef;
     /* BATCHNORM: offset of mean and factor, one channel vector each: y = (x - mean) factor + shift. Those of
-     * the value itself (pada_node_plan.stats) where the factor is 1/deviation, else its own */
+     * the value itself (pada_node_plan.stats) where the factor is 1/deviation of the batch, else its own */
     int64_t stats;
     bool lazy;       /* the gradient is formed by the CONV_BWD that made x, not by COMBINE_BWD */
     bool accumulate; /* COMBINE_BWD adds to the gradient of x instead of storing it */
@@ -83,10 +83,23 @@ typedef struct pada_program {
     int n_nodes, n_terms, n_instrs;
     int n_forward, n_stages; /* stages: the first n_forward run forward, the others backward */
     int n_images, n_taps;
+    bool fixed_norms; /* evaluation by running statistics, for batch norms that have them */
     int64_t work_bytes, local_bytes, taps_bytes;
     /* where the coefficients of the terms of probes lie side by side: offset in the work buffer, and bytes */
     int64_t probes, probes_bytes;
 } pada_program;
+
+/* Whether batch norm t of a program is normalised by its running statistics. */
+static inline bool pada_norm_is_fixed(const pada_program *program, int t)
+{
+    return program->fixed_norms && program->terms[t].norm.mean >= 0;
+}
+
+/* The variance that running statistics take from a batch, of a channel with so many elements. */
+static inline double pada_unbiased_variance(double biased, double count)
+{
+    return count > 1 ? biased * count / (count - 1) : biased;
+}
 
 #ifdef __cplusplus
 }

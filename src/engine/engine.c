@@ -49,6 +49,9 @@ static pada_status make_groups(pada_engine *e)
                           .site = p->site,
                           .choice = p->choice};
     }
+    for (int i = 0; i < pada_params_count(e->statistics_map); i++)
+        if (pada_params_get(e->statistics_map, i)->count > largest)
+            largest = pada_params_get(e->statistics_map, i)->count;
     PADA_TRY(pada_calloc(&mem, (size_t)largest, sizeof *e->staging));
     e->staging = mem;
     return PADA_OK;
@@ -71,18 +74,21 @@ static pada_status build_engine(pada_engine *e, int n_threads)
 {
     pada_net_room room;
     pada_path path;
+    /* passes that collect statistics need more than those that read them */
+    const bool is_recalibrated = e->wanted_statistics == PADA_STATISTICS_RECALIBRATED;
 
     PADA_TRY(pada_space_measure(&e->space, &room));
     PADA_TRY(e->backend->open(&e->device, n_threads));
     PADA_TRY(pada_params_create(&e->params));
     PADA_TRY(pada_space_declare(&e->space, e->params));
+    PADA_TRY(pada__statistics_create(e));
     PADA_TRY(make_groups(e));
     PADA_TRY(pada__plans_create(e, room.nodes, room.terms));
     PADA_TRY(make_buffers(e));
     PADA_TRY(pada__route_create(e));
     for (int i = 0; pada_space_extreme(&e->space, i, &path); i++)
-        PADA_TRY(
-            pada__plan_path(e, &path, e->batch_size, e->mode, &(forward_options){.taps = false}));
+        PADA_TRY(pada__plan_path(e, &path, e->batch_size, e->mode,
+                                 &(forward_options){.share = is_recalibrated}));
     return PADA_OK;
 }
 
@@ -101,6 +107,7 @@ pada_status pada_engine_create(pada_engine **out, const pada_engine_desc *desc)
     e->batch_size = desc->batch_size;
     e->mode = desc->mode;
     e->optimizer = desc->optimizer ? desc->optimizer : &pada_optimizers[0];
+    e->wanted_statistics = e->statistics = desc->statistics;
     if ((st = build_engine(e, desc->n_threads)) != PADA_OK) {
         pada_engine_destroy(e);
         return st;
@@ -125,9 +132,11 @@ void pada_engine_destroy(pada_engine *e)
         pada__log_free(e);
         pada__tally_free(e);
         pada__kept_grads_free(e);
+        pada__statistics_free(e);
     }
     pada__plans_free(e);
     pada_params_destroy(e->params);
+    pada_params_destroy(e->statistics_map);
     pada_free(e->groups);
     pada_free(e->group_of);
     pada_free(e->active);
@@ -168,7 +177,10 @@ int64_t pada_engine_memory_bytes(const pada_engine *e)
                           pada__states_count(e, &e->states) +
                           pada__states_count(e, &e->saved_states) +
                           pada__states_count(e, &e->other_states) + pada__kept_grads_count(e);
-    return e->work_bytes + e->taps_bytes + n_buffers * e->buffer_bytes;
+    const int64_t statistics = e->statistics_buffer ? pada_params_elements(e->statistics_map) : 0;
+
+    return e->work_bytes + e->taps_bytes + n_buffers * e->buffer_bytes +
+           statistics * pada_dtype_bytes(e->backend->dtype);
 }
 
 /* ---- steps ---- */
@@ -271,6 +283,7 @@ pada_status pada__forward(pada_engine *e, const pada_path *path, const pada_batc
         .results =
             mode == PADA_TRAIN ? pada__log_results(e, batch->n) : pada__tally_results(e, batch->n),
     };
+    pada__statistics_bind(e, mode, options, &e->bindings);
     e->last_mode = mode;
     e->last_n = batch->n;
     e->last_path = routed;

@@ -32,6 +32,17 @@ typedef struct pada_engine pada_engine;
 
 typedef enum pada_mode { PADA_EVAL, PADA_TRAIN } pada_mode;
 
+/* What batch norms are normalised by in evaluation; in training it is always the batch. */
+typedef enum pada_statistics {
+    PADA_STATISTICS_BATCH,
+    /* Mean and variance that training keeps: a tenth of the batch's and the rest of the earlier ones, as PyTorch
+     * does. They belong to the weights, in files and checkpoints. Files that have none are of other trainings: such
+     * weights are evaluated by the batch, until others are loaded or made afresh. */
+    PADA_STATISTICS_RUNNING,
+    /* Those that pada_engine_collect_statistics has made for the path, which belong to no file. */
+    PADA_STATISTICS_RECALIBRATED
+} pada_statistics;
+
 typedef struct pada_engine_desc {
     const pada_space *space; /* copied */
     const pada_backend *backend;
@@ -39,6 +50,8 @@ typedef struct pada_engine_desc {
     int batch_size;                  /* largest batch */
     pada_mode mode;                  /* PADA_EVAL engines have no gradients and need less memory */
     const pada_optimizer *optimizer; /* NULL: the first of the table */
+    /* others than those of the batch are PADA_EINVAL where slots share blocks of weights */
+    pada_statistics statistics;
 } pada_engine_desc;
 
 /* NaN where a log was begun and the backend has clip_update: the numbers are in the log then. */

@@ -32,7 +32,8 @@ const pada_program *pada__program(const pada_engine *e)
 static bool is_same(const plan_key *a, const plan_key *b)
 {
     return a->n_images == b->n_images && a->mode == b->mode && a->taps == b->taps &&
-           a->probes == b->probes && memcmp(&a->path, &b->path, sizeof a->path) == 0;
+           a->probes == b->probes && a->has_statistics == b->has_statistics &&
+           a->fixed_norms == b->fixed_norms && memcmp(&a->path, &b->path, sizeof a->path) == 0;
 }
 
 /* Builds, simplifies and plans a network. */
@@ -42,6 +43,8 @@ static pada_status make_plan(pada_engine *e, kept_plan *to, const plan_key *key)
     pada_graph_reset(to->graph);
     to->graph->taps = key->taps;
     to->graph->probes = key->probes;
+    to->graph->statistics = key->has_statistics ? e->statistics_map : NULL;
+    to->graph->fixed_norms = key->fixed_norms;
     pada_space_build(&e->space, e->params, &key->path, to->graph);
     PADA_TRY(pada_graph_status(to->graph));
     pada_graph_simplify(to->graph);
@@ -66,7 +69,13 @@ static pada_status make_work_room(pada_engine *e, int64_t bytes)
 pada_status pada__plan_path(pada_engine *e, const pada_path *path, int n_images, pada_mode mode,
                             const forward_options *options)
 {
-    const plan_key key = {*path, n_images, mode, options->taps, options->probes};
+    const plan_key key = {*path,
+                          n_images,
+                          mode,
+                          options->taps,
+                          options->probes,
+                          e->statistics != PADA_STATISTICS_BATCH,
+                          pada__statistics_are_read(e, mode, options)};
     int i = e->current;
 
     if (e->is_prepared && is_same(&e->plans[i].key, &key)) return PADA_OK;

@@ -72,6 +72,7 @@ typedef struct forward_options {
     double align; /* factor of what the comparison gives */
     bool routed;  /* the path has its blocks; the gate is not asked */
     int probes;   /* blocks that are probed at every slot */
+    double share; /* PADA_EVAL: of the batch in the statistics, which are collected; 0: read */
 } forward_options;
 
 /* One buffer for each state of the optimiser. */
@@ -86,6 +87,7 @@ typedef struct plan_key {
     pada_mode mode;
     bool taps;
     int probes;
+    bool has_statistics, fixed_norms;
 } plan_key;
 
 typedef struct kept_plan {
@@ -116,7 +118,12 @@ struct pada_engine {
     optim_states other_states;
     void *kept_grads[PADA_MAX_KEPT];
     int64_t work_bytes, buffer_bytes;
-    void *taps; /* what was kept, or NULL */
+    /* Running statistics: their map, empty where the space declares none, and the buffer, NULL without. */
+    pada_params *statistics_map;
+    void *statistics_buffer;
+    pada_statistics wanted_statistics,
+        statistics; /* by the caller; by the weights that are there */
+    void *taps;     /* what was kept, or NULL */
     int64_t taps_bytes;
     int n_kept; /* images that it is of */
     /* Where weights belong to blocks and there is a choice: the gate, NULL if not. */
@@ -159,6 +166,22 @@ void pada__plans_free(pada_engine *e);
 /* engine.c: pada_engine_forward and more. */
 pada_status pada__forward(pada_engine *e, const pada_path *path, const pada_batch *batch,
                           pada_mode mode, const forward_options *options);
+
+/* engine_statistics.c: declares them and makes the buffer; gives it back. */
+pada_status pada__statistics_create(pada_engine *e);
+void pada__statistics_free(pada_engine *e);
+/* For fresh weights: mean 0, variance 1. */
+void pada__statistics_reset(pada_engine *e);
+/* What a pass does with them: whether it is normalised by them, and by what share it moves them; NULL: neither. */
+bool pada__statistics_are_read(const pada_engine *e, pada_mode mode,
+                               const forward_options *options);
+void pada__statistics_bind(const pada_engine *e, pada_mode mode, const forward_options *options,
+                           pada_bindings *bindings);
+/* Whether a tensor of a file belongs to them. */
+bool pada__statistics_have(const pada_engine *e, const char *name);
+
+/* engine_weights.c: of the float32 bytes of a buffer with this map, tensor by tensor. */
+uint64_t pada__hash_buffer(const pada_engine *e, const void *buffer, const pada_params *map);
 
 /* engine_blocks.c: the gate of a space that has one; and the blocks of a path, by the gate. */
 pada_status pada__route_create(pada_engine *e);

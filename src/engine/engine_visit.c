@@ -26,15 +26,35 @@ static void visit_param(pada_engine *e, pada_state *s, const char *name, void *b
     }
 }
 
-void pada__visit_buffer(pada_engine *e, pada_state *s, const char *prefix, void *buffer,
-                        float *floats)
+/* All tensors of a buffer with this map, named prefix + tensor. */
+static void visit_map(pada_engine *e, pada_state *s, const char *prefix, const pada_params *map,
+                      void *buffer, float *floats)
 {
-    for (int i = 0; i < pada_params_count(e->params); i++) {
-        const pada_param *p = pada_params_get(e->params, i);
+    for (int i = 0; i < pada_params_count(map); i++) {
+        const pada_param *p = pada_params_get(map, i);
         char name[sizeof p->name + 32];
         snprintf(name, sizeof name, "%s%s", prefix, p->name);
         visit_param(e, s, name, buffer, p, floats);
     }
+}
+
+void pada__visit_buffer(pada_engine *e, pada_state *s, const char *prefix, void *buffer,
+                        float *floats)
+{
+    visit_map(e, s, prefix, e->params, buffer, floats);
+}
+
+/* Running statistics, where they are kept. A checkpoint without them is of a run that has none, and goes on so. */
+static void visit_statistics(pada_engine *e, pada_state *s, float *floats)
+{
+    uint8_t n = 1;
+
+    if (pada_state_loading(s) && e->wanted_statistics == PADA_STATISTICS_RUNNING)
+        e->statistics = pada_state_count(s, "engine/statistics") > 0 ? PADA_STATISTICS_RUNNING
+                                                                     : PADA_STATISTICS_BATCH;
+    if (e->statistics != PADA_STATISTICS_RUNNING) return;
+    pada_state_array(s, "engine/statistics", PADA_STATE_U8, &n, 1);
+    visit_map(e, s, "", e->statistics_map, e->statistics_buffer, floats);
 }
 
 static void visit_sampled(pada_engine *e, pada_state *s, uint8_t *flags)
@@ -56,6 +76,7 @@ void pada_engine_visit(pada_engine *e, pada_state *s)
         const int64_t count = pada_params_get(e->params, i)->count;
         if (count > most) most = count;
     }
+    most += pada_params_elements(e->statistics_map);
     const pada_status st = pada_calloc(&scratch, (size_t)most, sizeof(float));
     if (st != PADA_OK) {
         pada_state_reject(s, st);
@@ -65,6 +86,7 @@ void pada_engine_visit(pada_engine *e, pada_state *s)
     if (pada_state_loading(s)) pada__weights_changed(e);
     pada__states_visit(e, s, scratch);
     visit_sampled(e, s, scratch);
+    visit_statistics(e, s, scratch);
     pada__log_visit(e, s);
     pada__ema_visit(e, s, scratch);
     if (e->variance.mean) {

@@ -21,6 +21,7 @@ static void start_anew(pada_engine *e)
     pada__weights_changed(e);
     pada__snapshot_forget(e);
     pada__ema_restart(e);
+    pada__statistics_reset(e);
     for (int i = 0; i < e->n_groups; i++)
         e->groups[i].sampled = false;
 }
@@ -85,7 +86,7 @@ static pada_status read_tensor(const char *path, const pada_st_tensor *t, const 
     return PADA_OK;
 }
 
-/* The tensor of a parameter; in a checkpoint with an average of the weights, that. */
+/* The tensor of a parameter or statistic; in a checkpoint with an average of the weights, that. */
 static const pada_st_tensor *find_weight(const pada_safetensors *st, const pada_param *p)
 {
     char name[sizeof p->name + sizeof PADA_EMA_PREFIX];
@@ -95,32 +96,60 @@ static const pada_st_tensor *find_weight(const pada_safetensors *st, const pada_
     return average ? average : pada_safetensors_find(st, p->name);
 }
 
-static pada_status load_tensors(pada_engine *e, const char *path, const pada_safetensors *st)
+/* Whether a file has all tensors of a map. */
+static pada_status check_tensors(const pada_engine *e, const char *path, const pada_safetensors *st,
+                                 const pada_params *map)
 {
-    const int n = pada_params_count(e->params);
-
-    /* Everything is checked before anything is written. */
-    for (int i = 0; i < n; i++) {
-        const pada_param *p = pada_params_get(e->params, i);
+    for (int i = 0; i < pada_params_count(map); i++) {
+        const pada_param *p = pada_params_get(map, i);
         const pada_st_tensor *t = find_weight(st, p);
         if (!t) return PADA_FAIL(PADA_EDATA, "%s: tensor %s is missing", path, p->name);
         PADA_TRY(check_tensor(path, t, p));
         PADA_TRY(read_tensor(path, t, p, e->staging));
     }
+    return PADA_OK;
+}
+
+/* Takes tensors that were checked. */
+static pada_status take_tensors(pada_engine *e, const char *path, const pada_safetensors *st,
+                                const pada_params *map, void *buffer)
+{
+    for (int i = 0; i < pada_params_count(map); i++) {
+        const pada_param *p = pada_params_get(map, i);
+        PADA_TRY(read_tensor(path, find_weight(st, p), p, e->staging));
+        e->backend->write(e->device, buffer, range_of(p), e->staging);
+    }
+    return PADA_OK;
+}
+
+/* Whether weights come with running statistics, all of which have to be there then. */
+static bool has_statistics(const pada_engine *e, const pada_safetensors *st)
+{
+    for (int i = 0; i < pada_params_count(e->statistics_map); i++)
+        if (pada_safetensors_find(st, pada_params_get(e->statistics_map, i)->name)) return true;
+    return false;
+}
+
+static pada_status load_tensors(pada_engine *e, const char *path, const pada_safetensors *st)
+{
+    const bool is_running =
+        e->wanted_statistics == PADA_STATISTICS_RUNNING && has_statistics(e, st);
+
+    /* Everything is checked before anything is written. */
+    PADA_TRY(check_tensors(e, path, st, e->params));
+    if (is_running) PADA_TRY(check_tensors(e, path, st, e->statistics_map));
     for (int i = 0; i < pada_safetensors_count(st); i++) {
         const char *name = pada_safetensors_get(st, i)->name;
         if (strncmp(name, PADA_STATE_PREFIX, strlen(PADA_STATE_PREFIX)) == 0) continue;
-        if (pada_params_find(e->params, name) < 0)
+        if (pada_params_find(e->params, name) < 0 && !pada__statistics_have(e, name))
             return PADA_FAIL(PADA_EDATA, "%s: tensor %s is not a parameter of this network", path,
                              name);
     }
     PADA_TRY(pada_state_verify(st, path));
-    for (int i = 0; i < n; i++) {
-        const pada_param *p = pada_params_get(e->params, i);
-        PADA_TRY(read_tensor(path, find_weight(st, p), p, e->staging));
-        e->backend->write(e->device, e->weights, range_of(p), e->staging);
-    }
+    PADA_TRY(take_tensors(e, path, st, e->params, e->weights));
     start_anew(e);
+    if (is_running) return take_tensors(e, path, st, e->statistics_map, e->statistics_buffer);
+    if (e->statistics == PADA_STATISTICS_RUNNING) e->statistics = PADA_STATISTICS_BATCH;
     return PADA_OK;
 }
 
@@ -134,26 +163,32 @@ pada_status pada_engine_load_weights(pada_engine *e, const char *path)
     return status;
 }
 
-/* Adds one parameter as float32; `floats` is room for it. */
-static void add_weight(const pada_engine *e, int param, float *floats, pada_state *state)
+/* Adds all tensors of a buffer as float32; `floats` is room for the largest. */
+static void add_tensors(const pada_engine *e, const pada_params *map, const void *buffer,
+                        float *floats, pada_state *state)
 {
-    const pada_param *p = pada_params_get(e->params, param);
-
-    e->backend->read(e->device, e->weights, range_of(p), e->staging);
-    for (int64_t k = 0; k < p->count; k++)
-        floats[k] = (float)e->staging[k];
-    pada_state_tensor(state, p->name, PADA_STATE_F32, p->dims, p->n_dims, floats);
+    for (int i = 0; i < pada_params_count(map); i++) {
+        const pada_param *p = pada_params_get(map, i);
+        e->backend->read(e->device, buffer, range_of(p), e->staging);
+        for (int64_t k = 0; k < p->count; k++)
+            floats[k] = (float)e->staging[k];
+        pada_state_tensor(state, p->name, PADA_STATE_F32, p->dims, p->n_dims, floats);
+    }
 }
 
 pada_status pada_engine_export_weights(const pada_engine *e, pada_state *state)
 {
     void *floats;
 
-    PADA_TRY(pada_calloc(&floats, (size_t)pada_params_elements(e->params), sizeof(float)));
+    PADA_TRY(pada_calloc(
+        &floats,
+        (size_t)(pada_params_elements(e->params) + pada_params_elements(e->statistics_map)),
+        sizeof(float)));
     pada_state_note(state, "format", "pt");
     pada_state_note(state, "space", e->space.ops->name);
-    for (int i = 0; i < pada_params_count(e->params); i++)
-        add_weight(e, i, floats, state);
+    add_tensors(e, e->params, e->weights, floats, state);
+    if (e->statistics == PADA_STATISTICS_RUNNING)
+        add_tensors(e, e->statistics_map, e->statistics_buffer, floats, state);
     pada_free(floats);
     return pada_backend_finish(e->backend, e->device);
 }
@@ -170,13 +205,13 @@ pada_status pada_engine_save_weights(const pada_engine *e, const char *path)
     return st;
 }
 
-uint64_t pada_engine_weights_hash(const pada_engine *e)
+uint64_t pada__hash_buffer(const pada_engine *e, const void *buffer, const pada_params *map)
 {
     uint64_t hash = 0;
 
-    for (int i = 0; i < pada_params_count(e->params); i++) {
-        const pada_param *p = pada_params_get(e->params, i);
-        e->backend->read(e->device, e->weights, range_of(p), e->staging);
+    for (int i = 0; i < pada_params_count(map); i++) {
+        const pada_param *p = pada_params_get(map, i);
+        e->backend->read(e->device, buffer, range_of(p), e->staging);
         float *floats = (float *)e->staging; /* shrinks in place, front to back */
         for (int64_t k = 0; k < p->count; k++) {
             const float f = (float)e->staging[k];
@@ -185,6 +220,11 @@ uint64_t pada_engine_weights_hash(const pada_engine *e)
         hash = pada_hash(floats, (size_t)p->count * sizeof(float), hash);
     }
     return hash;
+}
+
+uint64_t pada_engine_weights_hash(const pada_engine *e)
+{
+    return pada__hash_buffer(e, e->weights, e->params);
 }
 
 void pada_engine_read_weight(const pada_engine *e, int param, double *to)

@@ -156,6 +156,8 @@ static void add_terms(pada_graph *g, pada_node *node, const pada_term *terms, in
             break;
         }
         g->terms[g->n_terms++] = terms[i];
+        /* A probe looks at batch norms that the network may not have; it leaves no statistics. */
+        if (node->op == PADA_OP_PROBE) g->terms[g->n_terms - 1].norm = pada_norm_term(0).norm;
         node->n_terms++;
     }
 }

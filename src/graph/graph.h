@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "op/op.h"
+#include "tensor/params.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,8 +23,12 @@ typedef struct pada_graph {
     pada_term *terms;
     int n_nodes, n_terms;
     int cap_nodes, cap_terms;
-    bool taps;                /* pada_graph_tap adds something; false unless the owner sets it */
-    int probes;               /* how many blocks a builder is to probe; 0 likewise */
+    bool taps;  /* pada_graph_tap adds something; false unless the owner sets it */
+    int probes; /* how many blocks a builder is to probe; 0 likewise */
+    /* The map of running statistics, for builders to look up where those of a batch norm are; NULL: none are
+     * kept. With fixed_norms batch norms that have them are normalised by them, not by the batch. */
+    const pada_params *statistics;
+    bool fixed_norms;
     pada_status status;       /* the first failure of a builder call */
     struct pada_graph *spare; /* room for pada_graph_simplify to write into */
     int *scratch;             /* 3 * cap_nodes, for its bookkeeping */

@@ -131,7 +131,8 @@ static void emit_forward(pada_plan *p, bool train)
     for (int v = 0; v < q->n_nodes; v++)
         q->node_plans[v] = (pada_node_plan){.stats = -1};
     for (int t = 0; t < q->n_terms; t++)
-        if (q->terms[t].kind == PADA_TERM_BATCHNORM) q->node_plans[q->terms[t].x].stats = 0;
+        if (q->terms[t].kind == PADA_TERM_BATCHNORM && !pada_norm_is_fixed(q, t))
+            q->node_plans[q->terms[t].x].stats = 0;
 
     for (int v = 0; v < q->n_nodes; v++) {
         const pada_op_info *op = pada_op_get(q->nodes[v].op);
@@ -346,11 +347,13 @@ void pada_plan_build(pada_plan *p, const pada_graph *graph, const pada_backend *
     pada_program *q = &p->program;
 
     PADA_ASSERT(graph->status == PADA_OK && graph->n_nodes <= p->cap_nodes && n_images > 0);
+    PADA_ASSERT(!(graph->fixed_norms && train));
     q->nodes = graph->nodes;
     q->terms = graph->terms;
     q->n_nodes = graph->n_nodes;
     q->n_terms = graph->n_terms;
     q->n_images = n_images;
+    q->fixed_norms = graph->fixed_norms;
     q->n_instrs = q->n_forward = 0;
     emit_forward(p, train);
     if (train) {

@@ -255,7 +255,7 @@ static void place_coefs(pada_plan *p, const pada_backend *backend, const pada_de
     }
 }
 
-/* What forward reads of the batch norms: a scale makes the factor another one than that of the value. */
+/* What forward reads of the batch norms: with a scale, or running statistics, not the same as of the value. */
 static void place_factors(pada_plan *p, const pada_backend *backend, const pada_device *device)
 {
     pada_program *q = &p->program;
@@ -264,7 +264,7 @@ static void place_factors(pada_plan *p, const pada_backend *backend, const pada_
         const pada_term *term = &q->terms[t];
         if (term->kind != PADA_TERM_BATCHNORM) continue;
         q->term_plans[t].stats = q->node_plans[term->x].stats;
-        if (!pada_norm_is_affine(&term->norm)) continue;
+        if (!pada_norm_is_affine(&term->norm) && !pada_norm_is_fixed(q, t)) continue;
         q->term_plans[t].stats = q->work_bytes;
         q->work_bytes += 2 * backend->channel_bytes(device, q->nodes[term->x].shape.c);
     }

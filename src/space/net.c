@@ -17,7 +17,8 @@ struct pada_builder {
     const pada_path *path; /* NULL: every choice is walked */
     pada_status status;
 
-    pada_params *declared;     /* DECLARE_* */
+    pada_params *declared;     /* DECLARE_*: where to */
+    bool declares_statistics;  /* not parameters */
     const pada_params *params; /* BUILD */
     pada_graph *graph;
     pada_cost *cost;
@@ -26,8 +27,10 @@ struct pada_builder {
     pada_net_room first_room; /* before that site */
 
     int site, choice; /* whom the next parameters belong to */
-    int next_shared;  /* BUILD: id of the next shared parameter */
-    int next_own;     /* of the next one of (site, choice), or UNKNOWN: its first */
+    /* BUILD: ids of the next shared tensor, and of the next one of (site, choice), or UNKNOWN: its first */
+    struct cursor {
+        int shared, own;
+    } next_param, next_statistic;
 
     char prefix[sizeof((pada_param *)0)->name]; /* DECLARE_* */
     int prefix_length;
@@ -103,7 +106,7 @@ bool pada_build_choose(pada_builder *b, int site, int slot, int *choice)
     if (b->purpose == MEASURE && !b->path && !is_there) b->room = b->most_room;
     b->site = is_there ? site : PADA_SHARED;
     b->choice = is_there ? *choice : 0;
-    b->next_own = UNKNOWN;
+    b->next_param.own = b->next_statistic.own = UNKNOWN;
     return is_there;
 }
 
@@ -160,13 +163,14 @@ static void declare_param(pada_builder *b, const param_desc *d)
         b->status = pada_params_add(b->declared, &p, &id);
 }
 
-/* The offset of the next parameter of the owner, which has that shape. */
-static int64_t find_param(pada_builder *b, const param_desc *d)
+/* The offset of the next tensor of the owner in a map, which has that shape. */
+static int64_t find_param(const pada_builder *b, const pada_params *map, struct cursor *cursor,
+                          const param_desc *d)
 {
-    int *next = b->site == PADA_SHARED ? &b->next_shared : &b->next_own;
+    int *next = b->site == PADA_SHARED ? &cursor->shared : &cursor->own;
 
-    if (*next == UNKNOWN) *next = pada_params_first(b->params, b->site, b->choice);
-    const pada_param *p = pada_params_get(b->params, (*next)++);
+    if (*next == UNKNOWN) *next = pada_params_first(map, b->site, b->choice);
+    const pada_param *p = pada_params_get(map, (*next)++);
     PADA_ASSERT(p->site == b->site && p->choice == b->choice && p->n_dims == d->n_dims &&
                 p->dims[0] == d->dims[0]); /* the walk took another way than when it declared */
     return p->offset;
@@ -175,8 +179,8 @@ static int64_t find_param(pada_builder *b, const param_desc *d)
 /* The next parameter: its offset in the graph that is built, else -1. */
 static int64_t take_param(pada_builder *b, const param_desc *d)
 {
-    if (b->purpose == BUILD) return find_param(b, d);
-    if (is_declaring(b)) declare_param(b, d);
+    if (b->purpose == BUILD) return find_param(b, b->params, &b->next_param, d);
+    if (is_declaring(b) && !b->declares_statistics) declare_param(b, d);
     if (b->purpose == COST) {
         int64_t count = 1;
         for (int i = 0; i < d->n_dims; i++)
@@ -184,6 +188,31 @@ static int64_t take_param(pada_builder *b, const param_desc *d)
         b->cost->params += count;
     }
     return -1;
+}
+
+/* Whether the walk is about running statistics at all. */
+static bool has_statistics(const pada_builder *b)
+{
+    return b->purpose == BUILD ? b->graph->statistics != NULL
+                               : b->declares_statistics && is_declaring(b);
+}
+
+/* The next running mean and variance: their offsets in the graph that is built. */
+static void take_statistics(pada_builder *b, int channels, const char *module, pada_norm *norm)
+{
+    const param_desc mean = {
+        .module = module, .kind = "running_mean", .dims = {channels, 1, 1, 1}, .n_dims = 1};
+    param_desc variance = mean;
+
+    variance.kind = "running_var";
+    variance.centre = 1;
+    if (b->purpose != BUILD) {
+        declare_param(b, &mean);
+        declare_param(b, &variance);
+        return;
+    }
+    norm->mean = find_param(b, b->graph->statistics, &b->next_statistic, &mean);
+    norm->variance = find_param(b, b->graph->statistics, &b->next_statistic, &variance);
 }
 
 /* ---- layers ---- */
@@ -245,6 +274,7 @@ pada_feature pada_build_conv(pada_builder *b, pada_feature x, const pada_conv *c
 void pada_build_norm(pada_builder *b, pada_feature z, const char *module, pada_term *term)
 {
     *term = pada_norm_term(z.value);
+    if (has_statistics(b)) take_statistics(b, z.shape.c, module, &term->norm);
     if (!b->is_final) return;
     param_desc d = {.module = module, .kind = "weight", .dims = {z.shape.c, 1, 1, 1}, .n_dims = 1};
     d.centre = 1;
@@ -338,6 +368,18 @@ pada_status pada_space_declare(const pada_space *space, pada_params *params)
     if (space->config.blocks > 1)
         PADA_TRY(
             pada_block_gate_declare(params, space->ops->n_choices(space, 0), space->config.blocks));
+    return walk(&b, DECLARE_SITES);
+}
+
+pada_status pada_space_declare_statistics(const pada_space *space, pada_params *statistics)
+{
+    pada_builder b = {.space = space,
+                      .is_final = space->is_final,
+                      .path = only_path(space),
+                      .declared = statistics,
+                      .declares_statistics = true};
+
+    PADA_TRY(walk(&b, DECLARE_SHARED));
     return walk(&b, DECLARE_SITES);
 }
 

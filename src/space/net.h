@@ -10,6 +10,8 @@
  *             that dead edges count
  *   measure   counts the nodes and terms that the graph of any path may have. Every choice is walked
  *
+ * Running statistics of batch norms are declared by further walks, into a map of their own.
+ *
  * Parameters are found again by counting: shared ones in the order of the walk, those of a (site, choice) from its
  * first one on. So a walk makes the same calls outside of choices whatever the path is, a call that gets zeros
  * included, and visits sites in ascending order.
@@ -65,7 +67,8 @@ bool pada_build_is_final(const pada_builder *b); /* the form of the network */
 pada_feature pada_build_images(pada_builder *b); /* three channels of the space's image size */
 pada_feature pada_build_conv(pada_builder *b, pada_feature x, const pada_conv *conv, pada_bias bias,
                              const char *module);
-/* The batch norm of z as a term: with scale and shift in the final form. (Not returned: terms are large, and copies of
+/* The batch norm of z as a term: with scale and shift in the final form, and MODULE.running_mean and
+ * .running_var where the graph has a map of such statistics. (Not returned: terms are large, and copies of
  * what has just been written were a quarter of the time of a walk.) */
 void pada_build_norm(pada_builder *b, pada_feature z, const char *module, pada_term *term);
 /* A sum of that shape, also where all terms are zero. */

@@ -146,6 +146,8 @@ void pada_space_finalise(pada_space *out, const pada_space *space, const pada_pa
 
 /* Adds the parameters of a space: shared ones, then by (site, choice). */
 pada_status pada_space_declare(const pada_space *space, pada_params *params);
+/* Running mean and variance of its batch norms, a map of their own (graph.h). */
+pada_status pada_space_declare_statistics(const pada_space *space, pada_params *statistics);
 /* Adds the network of the path to an empty graph, with the parameters that were declared. Allocates nothing;
  * pada_graph_status has the first failure. */
 void pada_space_build(const pada_space *space, const pada_params *params, const pada_path *path,

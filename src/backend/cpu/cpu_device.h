@@ -91,7 +91,9 @@ int pada_cpu_group_size(const pada_program *q, const pada_stage *stage);
 void pada_cpu_run(pada_device *d, const pada_program *q, const pada_bindings *b, int first,
                   int count);
 
-/* At the end of a stage (cpu_norm.c). Of a value, from the moments of its images: the statistics of its batch norms.
+/* cpu_norm.c: before the first stage, what forward reads of batch norms that have fixed statistics. */
+void pada_cpu_set_fixed_norms(const pada_program *q, const pada_bindings *b);
+/* At the end of a stage. Of a value, from the moments of its images: the statistics of its batch norms.
  * Of a sum, from those of NORM_SUMS: the coefficients dx = a dy + b x + c of its batch norms, and the gradients of
  * their scales and shifts. */
 void pada_cpu_finish_moments(const pada_program *q, const pada_bindings *b, const pada_instr *instr,

@@ -26,22 +26,69 @@ static double tree_sum(double *parts, int n)
     return parts[0];
 }
 
-/* What forward reads of the batch norms of value v that have a factor of their own. */
-static void make_factors(const pada_program *q, const pada_bindings *b, pada_value v)
+/* What forward reads of batch norm t. Channels of padding get zeros, since zero times what other paths left there must
+ * not be NaN. */
+static float *clear_norm(const pada_program *q, const pada_bindings *b, int t)
+{
+    const int64_t vector = cpu_vector_floats(q->nodes[q->terms[t].x].shape.c);
+
+    return memset(work_at(b, q->term_plans[t].stats), 0, (size_t)(2 * vector) * sizeof(float));
+}
+
+/* Moves running statistics towards those of the batch. */
+static void keep_statistics(const pada_program *q, const pada_bindings *b, int t, const float *mean,
+                            const float *variance)
+{
+    const pada_norm *norm = &q->terms[t].norm;
+    const pada_shape shape = q->nodes[q->terms[t].x].shape;
+    const double count = (double)q->n_images * shape.h * shape.w, share = b->momentum;
+    float *kept_mean = (float *)b->statistics + norm->mean;
+    float *kept_variance = (float *)b->statistics + norm->variance;
+
+    for (int c = 0; c < shape.c; c++) {
+        const double now = pada_unbiased_variance(variance[c], count);
+        kept_mean[c] = (float)((1 - share) * kept_mean[c] + share * mean[c]);
+        kept_variance[c] = (float)((1 - share) * kept_variance[c] + share * now);
+    }
+}
+
+/* The batch norms of value v, whose statistics are there. */
+static void finish_norms(const pada_program *q, const pada_bindings *b, pada_value v,
+                         const float *variance)
 {
     const int channels = q->nodes[v].shape.c;
     const int64_t vector = cpu_vector_floats(channels);
     const float *mean = work_at(b, q->node_plans[v].stats), *rstd = mean + vector;
 
     for (int t = 0; t < q->n_terms; t++) {
-        const pada_term *term = &q->terms[t];
-        if (term->kind != PADA_TERM_BATCHNORM || term->x != v ||
-            q->term_plans[t].stats == q->node_plans[v].stats)
+        if (q->terms[t].kind != PADA_TERM_BATCHNORM || q->terms[t].x != v ||
+            pada_norm_is_fixed(q, t))
             continue;
-        float *own = work_at(b, q->term_plans[t].stats);
-        memcpy(own, mean, (size_t)(2 * vector) * sizeof *own); /* zeros in the padding, too */
-        for (int c = 0; c < channels; c++)
-            own[vector + c] = rstd[c] * param(b, term->norm.scale, c, 1);
+        if (q->term_plans[t].stats != q->node_plans[v].stats) {
+            float *to = clear_norm(q, b, t), *factor = to + vector;
+            for (int c = 0; c < channels; c++) {
+                to[c] = mean[c];
+                factor[c] = rstd[c] * param(b, q->terms[t].norm.scale, c, 1);
+            }
+        }
+        if (b->statistics && q->terms[t].norm.mean >= 0) keep_statistics(q, b, t, mean, variance);
+    }
+}
+
+void pada_cpu_set_fixed_norms(const pada_program *q, const pada_bindings *b)
+{
+    const float *kept = b->statistics;
+
+    for (int t = 0; q->fixed_norms && t < q->n_terms; t++) {
+        const pada_norm *norm = &q->terms[t].norm;
+        const int channels = q->nodes[q->terms[t].x].shape.c;
+        if (q->terms[t].kind != PADA_TERM_BATCHNORM || !pada_norm_is_fixed(q, t)) continue;
+        float *mean = clear_norm(q, b, t), *factor = mean + cpu_vector_floats(channels);
+        for (int c = 0; c < channels; c++) {
+            const double variance = kept[norm->variance + c];
+            mean[c] = kept[norm->mean + c];
+            factor[c] = (float)(param(b, norm->scale, c, 1) / sqrt(variance + PADA_BN_EPS));
+        }
     }
 }
 
@@ -54,10 +101,10 @@ void pada_cpu_finish_moments(const pada_program *q, const pada_bindings *b, cons
     const int64_t vector = cpu_vector_floats(shape.c);
     const int n_images = q->n_images;
     const double pixels = (double)shape.h * shape.w, count = pixels * n_images;
-    const float *partial = work_at(b, instr->partial);
+    float *partial = work_at(b, instr->partial);
     float *mean = work_at(b, q->node_plans[instr->v].stats), *rstd = mean + vector;
 
-    /* Channels of padding are zero, and zero times what other paths left here must not be NaN. */
+    /* Channels of padding, as in clear_norm. */
     memset(mean, 0, (size_t)(2 * vector) * sizeof *mean);
 
     for (int c = 0; c < shape.c; c++) {
@@ -79,8 +126,9 @@ void pada_cpu_finish_moments(const pada_program *q, const pada_bindings *b, cons
         const double variance = tree_sum(spread, n_chunks) / count;
         mean[c] = (float)m;
         rstd[c] = (float)(1 / sqrt((variance < 0 ? 0 : variance) + PADA_BN_EPS));
+        partial[c] = (float)(variance < 0 ? 0 : variance); /* nobody reads these sums any more */
     }
-    make_factors(q, b, instr->v);
+    finish_norms(q, b, instr->v, partial);
 }
 
 /* The sums over the batch of dy and of dy (x - mean), which is row `row` of the images' sums. */
@@ -118,7 +166,7 @@ void pada_cpu_finish_norm_sums(const pada_program *q, const pada_bindings *b,
         if (term->kind != PADA_TERM_BATCHNORM) continue;
         const float *mean = work_at(b, q->node_plans[term->x].stats), *rstd = mean + vector;
         float *coef = work_at(b, q->term_plans[node->first_term + k].coef);
-        /* Padding, as in pada_cpu_finish_moments. */
+        /* Padding, as in clear_norm. */
         memset(coef, 0, (size_t)(3 * vector) * sizeof *coef);
         row++;
         for (int c = 0; c < node->shape.c; c++) {

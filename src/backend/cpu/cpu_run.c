@@ -530,6 +530,7 @@ void pada_cpu_run(pada_device *d, const pada_program *q, const pada_bindings *b,
     const pada_stage *last = &q->stages[first + count - 1];
     loop pack = {.r = &r, .first = q->stages[first].first};
 
+    if (first == 0) pada_cpu_set_fixed_norms(q, b);
     pada_pool_run(d->pool, last->first + last->count - pack.first, pack_item, &pack);
     for (int s = first; s < first + count; s++)
         run_stage(&r, s);

@@ -345,6 +345,28 @@ typedef struct cuda_slope_jobs {
 
 cudaError_t pada_cuda_finish_slopes(cudaStream_t stream, const cuda_slope_jobs *jobs);
 
+/* ---- cuda_statistics.cu ---- */
+
+/* A batch norm with running statistics. */
+typedef struct cuda_statistics_job {
+    cuda_moments moments;
+    int channels;
+    double count;           /* elements of a channel */
+    float *mean, *variance; /* running */
+} cuda_statistics_job;
+
+#define CUDA_MAX_STATISTICS 64 /* of one launch */
+typedef struct cuda_statistics_jobs {
+    cuda_statistics_job at[CUDA_MAX_STATISTICS];
+    int n;
+} cuda_statistics_jobs;
+
+/* Moves the running statistics by the share `momentum` towards those of the batch, which are the moments. */
+cudaError_t pada_cuda_keep_statistics(cudaStream_t stream, const cuda_statistics_jobs *jobs,
+                                      double momentum);
+/* The moments, which are vectors (sums NULL), become the running statistics. */
+cudaError_t pada_cuda_fix_norms(cudaStream_t stream, const cuda_statistics_jobs *jobs);
+
 /* ---- cuda_head.cu, cuda_head_fused.cu ---- */
 
 cudaError_t pada_cuda_gap(cudaStream_t stream, cuda_tensor x, pada_shape in, pada_act act,

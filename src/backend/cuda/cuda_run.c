@@ -120,8 +120,9 @@ static void combine_forward(const run *r, const pada_instr *instr)
                                    .in = r->q->nodes[term->x].shape,
                                    .x = value(r, term->x)};
             if (term->kind == PADA_TERM_BATCHNORM) {
-                terms[n].mean = work_at(r, r->q->node_plans[term->x].stats);
-                terms[n].rstd = terms[n].mean + vector_of(node);
+                const cuda_moments moments = pada_cuda_moments_of(r, node->first_term + k);
+                terms[n].mean = moments.mean;
+                terms[n].rstd = moments.rstd;
                 terms[n].scale = params_at(r, term->norm.scale);
                 terms[n].shift = params_at(r, term->norm.shift);
             }
@@ -398,7 +399,10 @@ void pada_cuda_run(pada_device *d, const pada_program *q, const pada_bindings *b
     const cuda_match *m = &d->match;
 
     if (d->failure.error == cudaSuccess && count > 0) pada_cuda_begin_nodes(&r, first, count);
-    if (first == 0 && d->failure.error == cudaSuccess) send_batch(&r);
+    if (first == 0 && d->failure.error == cudaSuccess) {
+        send_batch(&r);
+        pada_cuda_begin_statistics(&r);
+    }
     for (int s = 0; s < m->n_steps; s++) {
         const cuda_step *step = &m->steps[s];
         if (step->stage < first || step->stage >= first + count) continue;
@@ -406,7 +410,9 @@ void pada_cuda_run(pada_device *d, const pada_program *q, const pada_bindings *b
         if (step->batch > d->batch) pada_cuda_add_up(&r, d->batch++);
         run_step(&r, step);
     }
-    if (first + count < q->n_stages || d->failure.error != cudaSuccess) return;
+    if (d->failure.error != cudaSuccess) return;
+    if (first < q->n_forward && first + count >= q->n_forward) pada_cuda_end_statistics(&r);
+    if (first + count < q->n_stages) return;
     pada_cuda_add_up(&r, d->batch);
     pada_cuda_finish_probes(&r);
 }

@@ -29,7 +29,17 @@ static inline int64_t vector_of(const pada_node *node)
 cuda_tensor pada_cuda_value(const cuda_run *r, pada_value v);
 cuda_tensor pada_cuda_grad(const cuda_run *r, pada_value v);
 
+/* ---- cuda_run_statistics.c ---- */
+
+/* Before the first stage, and behind the last one of the forward part. */
+void pada_cuda_begin_statistics(const cuda_run *r);
+void pada_cuda_end_statistics(const cuda_run *r);
+
 /* ---- cuda_run_node.c ---- */
+
+/* What batch norm t is normalised by: sums where a node kernel makes them, else mean and 1/deviation, which are of the
+ * batch or fixed. */
+cuda_moments pada_cuda_moments_of(const cuda_run *r, int t);
 
 /* Before the stages [first, first + count): zeroes sums, brings weights into the order of fragments. */
 void pada_cuda_begin_nodes(const cuda_run *r, int first, int count);

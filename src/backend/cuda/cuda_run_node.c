@@ -29,6 +29,15 @@ static cuda_moments moments_of(const cuda_run *r, pada_value v)
                           mean + vector_of(&r->q->nodes[v])};
 }
 
+cuda_moments pada_cuda_moments_of(const cuda_run *r, int t)
+{
+    const pada_value x = r->q->terms[t].x;
+
+    if (!pada_norm_is_fixed(r->q, t)) return moments_of(r, x);
+    const float *mean = work_at(r, r->q->term_plans[t].stats);
+    return (cuda_moments){NULL, mean, mean + vector_of(&r->q->nodes[x])};
+}
+
 static cuda_slopes slopes_of(const cuda_run *r, int term)
 {
     const pada_value x = r->q->terms[term].x;
@@ -118,7 +127,7 @@ static void add_terms(const cuda_run *r, cuda_node_forward_job *job, const pada_
     for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
         const pada_term *from = &r->q->terms[t];
         cuda_node_term term = {.kind = from->kind, .x = pada_cuda_value(r, from->x).data};
-        if (term.kind == PADA_TERM_BATCHNORM) term.moments = moments_of(r, from->x);
+        if (term.kind == PADA_TERM_BATCHNORM) term.moments = pada_cuda_moments_of(r, t);
         job->terms[job->n_terms++] = term;
     }
     /* A pool comes last, because the first term is loaded early. */

@@ -440,25 +440,62 @@ static void run_image(const run *r, const pada_instr *instr, int n)
     }
 }
 
-/* mean and 1/deviation of a value that batch norm reads. */
+/* What forward reads of channel c of batch norm t. */
+static void set_norm(const run *r, int t, int c, double mean, double rstd)
+{
+    const pada_term *term = &r->q->terms[t];
+    const int64_t stride = channel_bytes(r->q->nodes[term->x].shape.c) / (int64_t)sizeof(double);
+    double *to = vectors(r, r->q->term_plans[t].stats);
+
+    to[c] = mean;
+    to[stride + c] = rstd * param(r, term->norm.scale, c, 1);
+}
+
+/* Moves the running statistics of a batch norm, if it has any, towards those of the batch. */
+static void keep_statistics(const run *r, const pada_norm *norm, int c, double mean,
+                            double variance)
+{
+    const double share = r->b->momentum;
+    double *kept = r->b->statistics;
+
+    if (!kept || norm->mean < 0) return;
+    kept[norm->mean + c] = (1 - share) * kept[norm->mean + c] + share * mean;
+    kept[norm->variance + c] = (1 - share) * kept[norm->variance + c] + share * variance;
+}
+
+/* mean and 1/deviation of a value that batch norm reads, and what its batch norms make of it. */
 static void finish_stats(const run *r, pada_value v)
 {
     const pada_shape shape = r->q->nodes[v].shape;
     const int64_t stride = r->q->node_plans[v].value.image_bytes / (int64_t)sizeof(double);
-    double *mean, *rstd;
+    const double count = (double)r->q->n_images * shape.h * shape.w;
+    double *mean, *rstd, variance;
 
     stats(r, v, &mean, &rstd);
-    for (int c = 0; c < shape.c; c++)
-        pada_ref_moments(value(r, v, 0), r->q->n_images, stride, shape, c, &mean[c], &rstd[c]);
+    for (int c = 0; c < shape.c; c++) {
+        pada_ref_moments(value(r, v, 0), r->q->n_images, stride, shape, c, &mean[c], &variance);
+        rstd[c] = 1 / sqrt(variance + PADA_BN_EPS);
+        for (int t = 0; t < r->q->n_terms; t++) {
+            const pada_term *term = &r->q->terms[t];
+            if (term->kind != PADA_TERM_BATCHNORM || term->x != v || pada_norm_is_fixed(r->q, t))
+                continue;
+            set_norm(r, t, c, mean[c], rstd[c]);
+            keep_statistics(r, &term->norm, c, mean[c], pada_unbiased_variance(variance, count));
+        }
+    }
+}
+
+/* What forward reads of the batch norms that are normalised by running statistics. */
+static void set_fixed_norms(const run *r)
+{
+    const double *kept = r->b->statistics;
+
     for (int t = 0; t < r->q->n_terms; t++) {
         const pada_term *term = &r->q->terms[t];
-        if (term->kind != PADA_TERM_BATCHNORM || term->x != v) continue;
-        double *own_mean = vectors(r, r->q->term_plans[t].stats);
-        double *factor = own_mean + (rstd - mean);
-        for (int c = 0; c < shape.c; c++) {
-            own_mean[c] = mean[c];
-            factor[c] = rstd[c] * param(r, term->norm.scale, c, 1);
-        }
+        if (term->kind != PADA_TERM_BATCHNORM || !pada_norm_is_fixed(r->q, t)) continue;
+        for (int c = 0; c < r->q->nodes[term->x].shape.c; c++)
+            set_norm(r, t, c, kept[term->norm.mean + c],
+                     1 / sqrt(kept[term->norm.variance + c] + PADA_BN_EPS));
     }
 }
 
@@ -503,6 +540,7 @@ static void ref_run(pada_device *d, const pada_program *q, const pada_bindings *
 {
     const run r = {d, q, b};
 
+    if (first == 0) set_fixed_norms(&r);
     for (int s = first; s < first + count; s++) {
         const pada_instr *instrs = q->instrs + q->stages[s].first;
         for (int n = 0; n < q->n_images; n++)

@@ -157,7 +157,7 @@ void pada_ref_avgpool_grad_add(const pada_pool *pool, pada_shape in, pada_shape 
 }
 
 void pada_ref_moments(const double *x, int64_t n, int64_t stride, pada_shape shape, int c,
-                      double *mean, double *rstd)
+                      double *mean, double *variance)
 {
     const int64_t plane = (int64_t)shape.h * shape.w;
     double sum = 0, squares = 0;
@@ -171,7 +171,7 @@ void pada_ref_moments(const double *x, int64_t n, int64_t stride, pada_shape sha
             const double d = x[k * stride + c * plane + i] - *mean;
             squares += d * d;
         }
-    *rstd = 1 / sqrt(squares / (double)(n * plane) + PADA_BN_EPS);
+    *variance = squares / (double)(n * plane);
 }
 
 void pada_ref_loss(const double *logits, int classes, int label, double scale, double *loss,

@@ -29,9 +29,9 @@ void pada_ref_avgpool_add(const pada_pool *pool, pada_shape in, pada_shape out, 
 void pada_ref_avgpool_grad_add(const pada_pool *pool, pada_shape in, pada_shape out,
                                const double *dy, double *dx);
 
-/* mean and 1/sqrt(biased variance + eps) of channel c over n images, `stride` elements apart. */
+/* mean and biased variance of channel c over n images, `stride` elements apart. */
 void pada_ref_moments(const double *x, int64_t n, int64_t stride, pada_shape shape, int c,
-                      double *mean, double *rstd);
+                      double *mean, double *variance);
 
 /* Softmax cross entropy of one image; grad (may be NULL) = scale * (p - onehot). */
 void pada_ref_loss(const double *logits, int classes, int label, double scale, double *loss,
