@@ -9,6 +9,7 @@
 #include "cli/names.h"
 #include "cli/print.h"
 #include "cli/run_args.h"
+#include "engine/engine_statistics.h"
 #include "engine/engine_weights.h"
 #include "tensor/npy.h"
 
@@ -50,8 +51,8 @@ static const pada_opt options_table[] = {
     {.name = "json",
      .type = PADA_OPT_BOOL,
      .offset = offsetof(eval, json),
-     .help =
-         "one JSON object per line: arch, split, images, top1, top5 (%), loss, seconds, weights_hash"},
+     .help = "one JSON object per line: arch, split, images, top1, top5 (%), loss, seconds, "
+             "weights_hash, statistics"},
     {.name = NULL},
 };
 
@@ -127,14 +128,14 @@ static pada_status describe(const eval *v, const pada_path *path, const pada_eva
     const pada_space *space = &v->net.space;
     const double top1 = percent(result->top1, result->n_images);
     const double top5 = percent(result->top5, result->n_images);
+    const pada_engine *engine = v->net.workers[0].engine;
     pada_text name = {0};
     pada_status st = space->ops->format(space, path, NULL, &name);
 
     if (st == PADA_OK && v->json) {
         char hash[17];
         json_t *object = json_object();
-        snprintf(hash, sizeof hash, "%016" PRIx64,
-                 pada_engine_weights_hash(v->net.workers[0].engine));
+        snprintf(hash, sizeof hash, "%016" PRIx64, pada_engine_weights_hash(engine));
         pada_json_set(out, object, "arch", json_string(name.data));
         pada_json_set(out, object, "split", json_string(pada_split_name(v->net.split)));
         pada_json_set(out, object, "images", json_integer(result->n_images));
@@ -143,6 +144,8 @@ static pada_status describe(const eval *v, const pada_path *path, const pada_eva
         pada_json_set(out, object, "loss", json_real(result->loss));
         pada_json_set(out, object, "seconds", json_real(seconds));
         pada_json_set(out, object, "weights_hash", json_string(hash));
+        pada_json_set(out, object, "statistics",
+                      json_string(pada_statistics_name(pada_engine_statistics(engine))));
         pada_json_line(out, object);
     } else if (st == PADA_OK) {
         pada_text_add(out,
@@ -201,8 +204,10 @@ const pada_command pada_command_eval = {
     .summary = "evaluate architectures with the weights of a supernet",
     .details =
         "Space, data and weights come from a run folder (its newest checkpoint) or from "
-        "options; without either the weights are fresh. Batch norm takes its statistics from "
-        "each batch, so a result belongs to its batch size.",
+        "options; without either the weights are fresh. A network that was trained alone has "
+        "running statistics for its batch norms. Those of a supernet take them from each batch, so "
+        "that a result belongs to its batch size, or (--statistics recalibrated) from training "
+        "images.",
     .usage = "pada eval [RUN] STRING... [--weights FILE.safetensors] [options]",
     .words = "RUN",
     .examples =

@@ -18,6 +18,7 @@
 #include "cli/run_args.h"
 #include "cli/stop_signal.h"
 #include "cli/truth_args.h"
+#include "engine/engine_statistics.h"
 #include "study/path_list.h"
 #include "study/ranking.h"
 #include "study/score_join.h"
@@ -227,11 +228,18 @@ static pada_rank_top top_of(const rank *r, const pada_score_join *join)
                            .join = join};
 }
 
-/* The split that the scores are of, unless these come from a file. */
-static void set_split(const rank *r, pada_text *out, json_t *object)
+/* What the scores of networks that were evaluated here are normalised by. */
+static const char *statistics_name(const rank *r)
 {
-    if (r->net.data)
-        pada_json_set(out, object, "split", json_string(pada_split_name(r->net.split)));
+    return pada_statistics_name(pada_engine_statistics(r->net.workers[0].engine));
+}
+
+/* The images that the scores are of and what they are normalised by, unless they come from a file. */
+static void set_images(const rank *r, pada_text *out, json_t *object)
+{
+    if (!r->net.data) return;
+    pada_json_set(out, object, "split", json_string(pada_split_name(r->net.split)));
+    pada_json_set(out, object, "statistics", json_string(statistics_name(r)));
 }
 
 static pada_status add_json(const rank *r, const pada_score_join *join,
@@ -245,7 +253,7 @@ static pada_status add_json(const rank *r, const pada_score_join *join,
         pada_json_set(out, object, "truth_column", json_string(r->truth.name));
         pada_json_set(out, object, "bootstrap",
                       json_integer(pada_bootstrap_replicates(board->bootstrap)));
-        if (i == 0) set_split(r, out, object);
+        if (i == 0) set_images(r, out, object);
         pada_json_set_metrics(out, object, board, i);
         if (i == 0) pada_json_set_top(out, object, &top);
         pada_json_line(out, object);
@@ -256,9 +264,13 @@ static pada_status add_json(const rank *r, const pada_score_join *join,
 /* Ends a line with the images that the scores are of, unless these come from a file. */
 static void add_images(const rank *r, pada_text *out)
 {
+    const pada_eval_worker *worker = &r->net.workers[0];
+
     if (r->net.data)
-        pada_text_add(out, ", %d %s images", pada_evaluator_n_images(r->net.workers[0].evaluator),
+        pada_text_add(out, ", %d %s images", pada_evaluator_n_images(worker->evaluator),
                       pada_split_name(r->net.split));
+    if (r->net.data && pada_engine_statistics(worker->engine) != PADA_STATISTICS_BATCH)
+        pada_text_add(out, ", %s statistics", statistics_name(r));
     pada_text_add(out, "\n\n");
 }
 
@@ -363,7 +375,7 @@ static pada_status report_without_truth(const rank *r, pada_text *out)
     json_t *object = json_object();
     pada_json_set(out, object, "name", json_string(r->predictions ? r->predictions : SUPERNET));
     pada_json_set(out, object, "file", json_string(r->score_file));
-    set_split(r, out, object);
+    set_images(r, out, object);
     pada_json_set(out, object, "n", json_integer(n));
     pada_json_set_top(out, object, &top);
     pada_json_line(out, object);

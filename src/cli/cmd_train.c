@@ -239,8 +239,8 @@ static pada_status open_all(train *t)
     PADA_TRY(pada_data_open(&t->data, &t->data_args, &data));
     if (t->data->set_aside[0]) pada_meter_say(&t->meter, t->data->set_aside);
     PADA_TRY(pada_space_for_data(&t->space, &t->space_args, t->data));
-    return pada_training_engine(&t->engine, &t->engine_args, &t->space, t->data, &t->recipe,
-                                (int)t->recipe.batch_size);
+    return pada_training_engine(&t->engine, &t->engine_args, &t->space, t->strategy->statistics,
+                                t->data, &t->recipe, (int)t->recipe.batch_size);
 }
 
 static pada_status run_training(train *t, const char *config, const char *start)

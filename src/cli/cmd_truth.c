@@ -16,6 +16,7 @@
 #include "cli/space_args.h"
 #include "cli/stop_signal.h"
 #include "cli/train_args.h"
+#include "engine/engine_statistics.h"
 #include "study/builtin_truth.h"
 #include "study/metrics.h"
 #include "study/path_list.h"
@@ -33,6 +34,7 @@ typedef struct truth {
     pada_engine_args engine_args;
     pada_recipe recipe;
     int64_t n_seeds, eval_batch;
+    int statistics; /* pada_statistics */
     pada_train_args train_args;
     bool builtin, json;
 
@@ -95,8 +97,15 @@ static const pada_opt options_table[] = {
      .min = 1,
      .max = 65536,
      .meta = "N",
+     .help = "test images per batch"},
+    {.name = "statistics",
+     .type = PADA_OPT_CHOICE,
+     .offset = offsetof(truth, statistics),
+     .default_value = "batch",
+     .choices = "batch|running", /* in the order of pada_statistics */
      .help =
-         "test images per batch; batch norm, without affine part, takes its statistics from it"},
+         "what batch norm is normalised by in the test: the batch, or statistics kept in training",
+     .session = true}, /* open_folder notes it, so that folders without it are of `batch` */
     {.name = "builtin",
      .type = PADA_OPT_BOOL,
      .offset = offsetof(truth, builtin),
@@ -161,7 +170,8 @@ static pada_status make_engine(truth *t)
     const int train_batch = (int)t->recipe.batch_size,
               test_batch = pada_evaluator_batch_size(t->evaluator);
 
-    return pada_training_engine(&t->engine, &t->engine_args, &t->space, t->data, &t->recipe,
+    return pada_training_engine(&t->engine, &t->engine_args, &t->space,
+                                (pada_statistics)t->statistics, t->data, &t->recipe,
                                 train_batch > test_batch ? train_batch : test_batch);
 }
 
@@ -193,6 +203,8 @@ static pada_status open_folder(truth *t, const pada_options *options)
     pada_status st;
 
     pada_options_dump(options, &config);
+    if (pada_engine_statistics(t->engine) == PADA_STATISTICS_RUNNING)
+        pada_text_add(&config, "statistics: running\n");
     if ((st = config.status) != PADA_OK) goto out;
     if ((st = pada_run_env(t->engine, t->data, &start)) != PADA_OK) goto out;
     if ((st = pada_run_lock_take(&t->lock, t->out)) != PADA_OK) goto out;

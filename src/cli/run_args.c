@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "engine/engine_statistics.h"
 #include "engine/engine_weights.h"
 #include "train/checkpoint.h"
 
@@ -41,7 +42,21 @@ static const pada_opt options_table[] = {
      .min = 1,
      .max = 65536,
      .meta = "N",
-     .help = "images per batch; batch norm takes its statistics from a batch"},
+     .help = "images per batch"},
+    {.name = "statistics",
+     .type = PADA_OPT_CHOICE,
+     .offset = offsetof(pada_run_args, statistics),
+     .default_value = "auto",
+     .choices = "auto|batch|running|recalibrated", /* auto, then in the order of pada_statistics */
+     .help = "of batch norms; auto: the running ones of the weights, or else of each batch"},
+    {.name = "statistics-images",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(pada_run_args, statistics_images),
+     .default_value = "2048",
+     .min = 1,
+     .max = INT32_MAX,
+     .meta = "N",
+     .help = "training images of --statistics recalibrated, in batches of --batch-size"},
     {.name = NULL},
 };
 
@@ -138,14 +153,22 @@ static pada_status check_images(pada_supernet *net, const char *who, bool are_it
     return PADA_OK;
 }
 
+static bool is_recalibrated(const pada_supernet *net)
+{
+    return net->args.statistics == 1 + PADA_STATISTICS_RECALIBRATED;
+}
+
 static pada_status make_evaluator(pada_supernet *net, pada_evaluator **out)
 {
     const pada_run_args *args = &net->args;
 
-    return pada_evaluator_create(out, &(pada_evaluator_desc){.data = net->data,
-                                                             .split = net->split,
-                                                             .limit = (int)args->limit,
-                                                             .batch_size = (int)args->batch_size});
+    return pada_evaluator_create(
+        out, &(pada_evaluator_desc){.data = net->data,
+                                    .split = net->split,
+                                    .limit = (int)args->limit,
+                                    .batch_size = (int)args->batch_size,
+                                    .statistics_images =
+                                        is_recalibrated(net) ? (int)args->statistics_images : 0});
 }
 
 static pada_status find_split(pada_supernet *net)
@@ -170,9 +193,11 @@ static pada_status open_images(pada_supernet *net, const pada_options *options, 
     if (net->card.json && !pada_options_given(options, "image-size"))
         args->space.image_size = net->card.image_size;
     PADA_TRY(find_split(net));
+    unsigned splits = PADA_SPLIT_BIT(net->split);
+    if (is_recalibrated(net)) splits |= PADA_SPLIT_BIT(PADA_SPLIT_TRAIN);
     PADA_TRY(pada_data_open(&net->data, &args->images,
                             &(pada_dataset_desc){.where = args->data,
-                                                 .splits = PADA_SPLIT_BIT(net->split),
+                                                 .splits = splits,
                                                  .image_size = (int)args->space.image_size}));
     PADA_TRY(check_images(net, args->weights ? args->weights : run, are_its_own));
     PADA_TRY(pada_space_for_data(&net->space, &args->space, net->data));
@@ -208,6 +233,22 @@ pada_status pada_supernet_open(pada_supernet *net, const pada_run_args *args,
     return PADA_OK;
 }
 
+/* Statistics come with weights; those of several supernets, and fresh ones, have none. */
+static pada_statistics choose_statistics(const pada_supernet *net)
+{
+    if (net->args.statistics > 0) return (pada_statistics)(net->args.statistics - 1);
+    return net->weights && net->space.config.blocks == 0 ? PADA_STATISTICS_RUNNING
+                                                         : PADA_STATISTICS_BATCH;
+}
+
+static pada_status check_statistics(const pada_supernet *net, const pada_engine *e)
+{
+    if (net->args.statistics != 1 + PADA_STATISTICS_RUNNING) return PADA_OK;
+    if (net->weights && pada_engine_statistics(e) == PADA_STATISTICS_RUNNING) return PADA_OK;
+    return PADA_FAIL(PADA_EINVAL, "%s: no running statistics; they are kept by --method single",
+                     net->weights ? net->weights : "--statistics running");
+}
+
 static pada_status load_worker(pada_supernet *net, pada_eval_worker *worker, uint64_t seed)
 {
     pada_engine_desc desc = {.space = &net->space, .mode = PADA_EVAL};
@@ -215,9 +256,11 @@ static pada_status load_worker(pada_supernet *net, pada_eval_worker *worker, uin
     if (!worker->evaluator) PADA_TRY(make_evaluator(net, &worker->evaluator));
     desc.batch_size = pada_evaluator_batch_size(worker->evaluator);
     PADA_TRY(pada_engine_desc_from_args(&desc, &net->args.engine));
+    desc.statistics = choose_statistics(net);
     PADA_TRY(pada_engine_create(&worker->engine, &desc));
-    return net->weights ? pada_engine_load_weights(worker->engine, net->weights)
-                        : pada_engine_init_weights(worker->engine, seed);
+    PADA_TRY(net->weights ? pada_engine_load_weights(worker->engine, net->weights)
+                          : pada_engine_init_weights(worker->engine, seed));
+    return check_statistics(net, worker->engine);
 }
 
 pada_status pada_supernet_load(pada_supernet *net, uint64_t seed, int n_workers)

@@ -26,9 +26,11 @@ typedef struct pada_run_args {
     int split;      /* 0: by to_choose, else 1 + pada_split */
     bool to_choose; /* by the caller: networks are chosen, so that val comes before test */
     int64_t limit, batch_size;
+    int statistics; /* 0: by the weights, else 1 + pada_statistics */
+    int64_t statistics_images;
 } pada_run_args;
 
-/* --weights --data --split --limit --batch-size, and those of space_args.h, data_args.h and engine_args.h. */
+/* --weights --data --split --limit --batch-size --statistics --statistics-images, and those of space_args.h, data_args.h and engine_args.h. */
 pada_status pada_run_args_bind(pada_options *options, pada_run_args *args);
 
 /* What is taken from the config.yaml of a run. */

@@ -29,8 +29,8 @@ const pada_opt pada_train_options[] = {
 };
 
 pada_status pada_training_engine(pada_engine **out, pada_engine_args *args, const pada_space *space,
-                                 const pada_dataset *data, const pada_recipe *recipe,
-                                 int batch_size)
+                                 pada_statistics statistics, const pada_dataset *data,
+                                 const pada_recipe *recipe, int batch_size)
 {
     const int n_train = data->n_images[PADA_SPLIT_TRAIN];
     const int train_batch = (int)recipe->batch_size;
@@ -44,6 +44,7 @@ pada_status pada_training_engine(pada_engine **out, pada_engine_args *args, cons
         return PADA_FAIL(PADA_EINVAL, "--batch-size %d is larger than the %d train images of %s",
                          train_batch, n_train, data->name);
     PADA_TRY(pada_computing_desc_from_args(&desc, args));
+    if (space->config.blocks == 0) desc.statistics = statistics;
     args->backend = desc.backend->name;
     return pada_engine_create(out, &desc);
 }

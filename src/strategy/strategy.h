@@ -88,6 +88,7 @@ typedef struct pada_strategy_ops {
     size_t settings_bytes;
     pada_status (*bind_settings)(void *settings, pada_options *options);
     const pada_strategy_default *defaults; /* NULL: those of the recipe are its own */
+    pada_statistics statistics;            /* that the engine should have */
 
     size_t state_bytes;
     /* `self` is zeroed memory of state_bytes; settings are copied. deinit is called also after a

@@ -66,6 +66,7 @@ const pada_strategy_ops pada_strategy_single = {
     .summary = "one network for the whole run: stand-alone training",
     .settings_bytes = sizeof(pada_single_settings),
     .bind_settings = bind_settings,
+    .statistics = PADA_STATISTICS_RUNNING,
     .state_bytes = sizeof(single),
     .init = init,
     .step = step,

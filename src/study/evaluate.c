@@ -7,15 +7,17 @@
 #include "base/mem.h"
 #include "data/batch_maker.h"
 #include "engine/engine_results.h"
+#include "engine/engine_statistics.h"
 
 struct pada_evaluator {
     const pada_dataset *data; /* borrowed */
     pada_split split;
-    int n_images, batch_size;
-    bool has_hash;
-    uint64_t hash;          /* of the split and how its images are normalised */
-    pada_batch_maker maker; /* for engines like the last one, which held the images or did not */
-    double *logits;         /* [batch_size, classes] */
+    int n_images, batch_size, n_statistics;
+    bool has_hash[PADA_N_SPLITS];
+    uint64_t hash[PADA_N_SPLITS]; /* of a split and how its images are normalised */
+    /* for engines like the last one, which held the images or did not; the second: for its statistics */
+    pada_batch_maker maker, statistics_maker;
+    double *logits; /* [batch_size, classes] */
 };
 
 pada_status pada_evaluator_create(pada_evaluator **out, const pada_evaluator_desc *desc)
@@ -39,6 +41,11 @@ pada_status pada_evaluator_create(pada_evaluator **out, const pada_evaluator_des
     ev->split = desc->split;
     ev->n_images = n_images;
     ev->batch_size = desc->batch_size < n_images ? desc->batch_size : n_images;
+    if (desc->statistics_images > 0) {
+        const int n_train = desc->data->n_images[PADA_SPLIT_TRAIN];
+        PADA_ASSERT(n_train > 0);
+        ev->n_statistics = desc->statistics_images < n_train ? desc->statistics_images : n_train;
+    }
     st = pada_calloc(&memory, (size_t)ev->batch_size,
                      (size_t)ev->data->n_classes * sizeof *ev->logits);
     if (st != PADA_OK) {
@@ -54,6 +61,7 @@ void pada_evaluator_destroy(pada_evaluator *ev)
 {
     if (!ev) return;
     pada_batch_maker_deinit(&ev->maker);
+    pada_batch_maker_deinit(&ev->statistics_maker);
     pada_free(ev->logits);
     pada_free(ev);
 }
@@ -68,27 +76,70 @@ int pada_evaluator_batch_size(const pada_evaluator *ev)
     return ev->batch_size;
 }
 
+static uint64_t hash_of(pada_evaluator *ev, pada_split split)
+{
+    if (!ev->has_hash[split])
+        ev->hash[split] = pada_hash(ev->data->levels, sizeof ev->data->levels,
+                                    pada_dataset_hash(ev->data, split));
+    ev->has_hash[split] = true;
+    return ev->hash[split];
+}
+
 void pada_evaluator_describe(pada_evaluator *ev, pada_text *out)
 {
-    if (!ev->has_hash)
-        ev->hash = pada_hash(ev->data->levels, sizeof ev->data->levels,
-                             pada_dataset_hash(ev->data, ev->split));
-    ev->has_hash = true;
     pada_text_add(out, "%s %s, %d images in batches of %d, hash %016" PRIx64, ev->data->name,
-                  pada_split_name(ev->split), ev->n_images, ev->batch_size, ev->hash);
+                  pada_split_name(ev->split), ev->n_images, ev->batch_size, hash_of(ev, ev->split));
+}
+
+void pada_evaluator_describe_statistics(pada_evaluator *ev, const pada_engine *e, pada_text *out)
+{
+    switch (pada_engine_statistics(e)) {
+    case PADA_STATISTICS_BATCH: break;
+    case PADA_STATISTICS_RUNNING:
+        pada_text_add(out, ", running statistics, hash %016" PRIx64,
+                      pada_engine_statistics_hash(e));
+        break;
+    case PADA_STATISTICS_RECALIBRATED:
+        pada_text_add(out, ", statistics of %d train images, hash %016" PRIx64, ev->n_statistics,
+                      hash_of(ev, PADA_SPLIT_TRAIN));
+        break;
+    }
 }
 
 /* Room for a batch, of the kind that the engine takes. */
-static pada_status make_room(pada_evaluator *ev, const pada_engine *e)
+static pada_status make_room(const pada_evaluator *ev, const pada_engine *e, pada_split split,
+                             pada_batch_maker *maker)
 {
-    const bool held = pada_engine_holds(e, ev->data, ev->split);
+    const bool held = pada_engine_holds(e, ev->data, split);
 
-    if (ev->maker.labels && ev->maker.held == held) return PADA_OK;
-    pada_batch_maker_deinit(&ev->maker);
-    const pada_status st =
-        pada_batch_maker_init(&ev->maker, ev->data, ev->split, held, ev->batch_size);
-    if (st != PADA_OK) pada_batch_maker_deinit(&ev->maker);
+    if (maker->labels && maker->held == held) return PADA_OK;
+    pada_batch_maker_deinit(maker);
+    const pada_status st = pada_batch_maker_init(maker, ev->data, split, held, ev->batch_size);
+    if (st != PADA_OK) pada_batch_maker_deinit(maker);
     return st;
+}
+
+/* Images first .. first + n - 1, not augmented. */
+static pada_batch make_batch(pada_batch_maker *maker, int first, int n)
+{
+    for (int i = 0; i < n; i++)
+        pada_batch_maker_put(maker, i, first + i, NULL);
+    return pada_batch_maker_batch(maker, n);
+}
+
+/* Gives the engine the statistics of the path: means of those of the batches, weighted by their images. */
+static pada_status collect_statistics(pada_evaluator *ev, pada_engine *e, const pada_path *path)
+{
+    PADA_ASSERT(ev->n_statistics > 0);
+    PADA_TRY(pada_engine_hold(e, ev->data, PADA_SPLIT_TRAIN));
+    PADA_TRY(make_room(ev, e, PADA_SPLIT_TRAIN, &ev->statistics_maker));
+    for (int first = 0; first < ev->n_statistics; first += ev->batch_size) {
+        const int left = ev->n_statistics - first;
+        const int n = left < ev->batch_size ? left : ev->batch_size;
+        const pada_batch batch = make_batch(&ev->statistics_maker, first, n);
+        PADA_TRY(pada_engine_collect_statistics(e, path, &batch, (double)n / (first + n)));
+    }
+    return PADA_OK;
 }
 
 /* Runs all batches; logits: or NULL. */
@@ -98,9 +149,7 @@ static pada_status run_batches(pada_evaluator *ev, pada_engine *e, const pada_pa
     for (int first = 0; first < ev->n_images; first += ev->batch_size) {
         const int left = ev->n_images - first;
         const int n = left < ev->batch_size ? left : ev->batch_size;
-        for (int i = 0; i < n; i++)
-            pada_batch_maker_put(&ev->maker, i, first + i, NULL);
-        const pada_batch batch = pada_batch_maker_batch(&ev->maker, n);
+        const pada_batch batch = make_batch(&ev->maker, first, n);
         PADA_TRY(pada_engine_forward(e, path, &batch, PADA_EVAL));
         if (!logits) continue;
         pada_engine_logits(e, ev->logits);
@@ -118,7 +167,9 @@ pada_status pada_evaluator_run(pada_evaluator *ev, pada_engine *e, const pada_pa
     *out = (pada_evaluation){0};
     PADA_TRY(pada_engine_check_data(e, ev->data));
     PADA_TRY(pada_engine_hold(e, ev->data, ev->split));
-    PADA_TRY(make_room(ev, e));
+    PADA_TRY(make_room(ev, e, ev->split, &ev->maker));
+    if (pada_engine_statistics(e) == PADA_STATISTICS_RECALIBRATED)
+        PADA_TRY(collect_statistics(ev, e, path));
     PADA_TRY(pada_engine_tally_begin(e, ev->n_images));
     const pada_status ran = run_batches(ev, e, path, logits);
     const pada_status read = pada_engine_tally_end(e, &view);

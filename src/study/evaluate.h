@@ -1,8 +1,9 @@
 /* evaluate.h - how well a path does on the images of a data set.
  *
  * The images come in their own order, not augmented, in batches of one size; the last batch is what
- * is left. Batch norm takes its statistics from each batch, as in training: a result belongs to its
- * batch size. What comes out is public: pada_evaluation of include/pada.h. */
+ * is left. What batch norm takes its statistics from is up to the engine (engine.h): from each batch, so that a result
+ * belongs to its batch size; from the training of the weights; or from training images that the path is run on first.
+ * What comes out is public: pada_evaluation of include/pada.h. */
 #ifndef PADA_STUDY_EVALUATE_H
 #define PADA_STUDY_EVALUATE_H
 
@@ -21,6 +22,9 @@ typedef struct pada_evaluator_desc {
     pada_split split;
     int limit;      /* the first so many images; 0: all */
     int batch_size; /* must be positive; a batch never has more than `limit` images */
+    /* For engines that recalibrate: the first so many images of the training split, which must be open then, not
+     * augmented, in batches of the same size; the first so many there are. 0: it is none of these engines. */
+    int statistics_images;
 } pada_evaluator_desc;
 
 /* The room for one batch and the choice of images: made once, used for any number of paths. */
@@ -36,6 +40,10 @@ int pada_evaluator_batch_size(const pada_evaluator *ev); /* that the engine must
 /* Appends what a result belongs to: "CIFAR-10 test, 10000 images in batches of 512, hash 0123456789abcdef".
  * The hash is of the images and labels of the split as the network sees them; it reads all of them, once. */
 void pada_evaluator_describe(pada_evaluator *ev, pada_text *out);
+
+/* Appends what the statistics of an engine's batch norms are of, where it is not the batch: ", running statistics, hash
+ * 0123456789abcdef", ", statistics of 2048 train images, hash 0123456789abcdef". */
+void pada_evaluator_describe_statistics(pada_evaluator *ev, const pada_engine *e, pada_text *out);
 
 /* Runs the path on all images. `logits`, if not NULL, gets [n_images, classes]. An engine whose
  * classes or image size are not those of the data, or with room for smaller batches only, is

@@ -74,6 +74,7 @@ static void write_header(const ranking *r, pada_text *out)
                   r->desc->family ? pada_family_hash(r->desc->family)
                                   : pada_engine_weights_hash(worker->engine));
     pada_evaluator_describe(worker->evaluator, out);
+    pada_evaluator_describe_statistics(worker->evaluator, worker->engine, out);
     pada_text_add(out, ", backend %s %s", backend->name, pada_backend_precision(backend));
 }
 
@@ -265,9 +266,10 @@ static void note_found(const ranking *r, pada__results_found found)
 
     if (!r->desc->note) return;
     if (found == PADA__RESULTS_OTHER)
-        snprintf(text, sizeof text,
-                 "%.400s: of other weights, images, sizes or another backend; starting anew",
-                 r->scores_path);
+        snprintf(
+            text, sizeof text,
+            "%.400s: of other weights, images, sizes, statistics or another backend; starting anew",
+            r->scores_path);
     else if (r->n_done == 0)
         return;
     else if (r->n_done < r->n_asked)

@@ -2,8 +2,8 @@
  *
  *   arch,builtin,builtin_0,builtin_1       mean over the seeds in percent, then every training
  *
- * A network is the path of the supernet with nothing else in it: batch norm has no affine part and
- * takes its statistics from the batch, in evaluation too. Networks with the same canonical form
+ * A network is the path of the supernet with nothing else in it: batch norm has no affine part, and in evaluation
+ * the statistics that the engine says. Networks with the same canonical form
  * compute the same and are trained once. The folder has
  *
  *   results.csv    finished trainings (standalone_results.h); never trained again

@@ -165,7 +165,7 @@ printf '%s\n' "$a" "$b" "$c" "$d" "$e" >"$work/list"
 rank_small --list "$work/list" --truth "$truth" --truth-column cifar10 --json
 expect_rc 0
 expect_err "4 networks in common; 1 only in $out, 0 only in $truth"
-expect_out_has '{"name": "supernet", "truth_column": "cifar10", "bootstrap": 1000, "split": "test", "n": 4, '
+expect_out_has '{"name": "supernet", "truth_column": "cifar10", "bootstrap": 1000, "split": "test", "statistics": "batch", "n": 4, '
 check "$(head -n 1 "$out")" = 'arch,score,score_lo,score_hi,rank,ties,correct,images,loss,macs,params,same_as'
 check "$(sed 1d "$out" | cut -d, -f1 | sort)" = "$(sort "$work/list")"
 check "$(sed 1d "$out" | cut -d, -f2 | sort -rn)" = "$(sed 1d "$out" | cut -d, -f2)" # best first
@@ -189,7 +189,7 @@ best=$(sed -n 2p "$out" | cut -d, -f1)
 rank_small --list "$work/list" --json --top 2
 expect_rc 0
 check "$(wc -l <"$work/out")" -eq 1
-expect_out_has "{\"name\": \"supernet\", \"file\": \"$out\", \"split\": \"test\", \"n\": 5, \"distinct\": 5, \"images\": 20, \"top\": [{\"rank\": 1, "
+expect_out_has "{\"name\": \"supernet\", \"file\": \"$out\", \"split\": \"test\", \"statistics\": \"batch\", \"n\": 5, \"distinct\": 5, \"images\": 20, \"top\": [{\"rank\": 1, "
 expect_out_has "\"arch\": \"$best\", \"score\": $(column "$out" "$best" score), \"score_lo\": "
 check "$(printf %.1f "$(sed 's/.*\[{[^}]*"score_lo": \([0-9.]*\).*/\1/' "$work/out")")" = "$(column "$out" "$best" score_lo)"
 expect_out_has "\"macs\": $(column "$out" "$best" macs), \"params\": $(column "$out" "$best" params), \"copies\": []}"
@@ -295,7 +295,7 @@ expect_rc 75
 check -e "$out.partial"
 rank_small --list "$work/list"
 expect_rc 0
-grep -q "$out.partial: of other weights, images, sizes or another backend; starting anew" "$work/err" || complain 'not anew'
+grep -q "$out.partial: of other weights, images, sizes, statistics or another backend; starting anew" "$work/err" || complain 'not anew'
 check "$(cat "$out")" = "$(cat "$work/list.csv")"
 rm "$out"
 
