@@ -6,7 +6,6 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "cli/bench_images.h"
 #include "cli/bench_kernels.h"
@@ -18,6 +17,7 @@
 #include "engine/engine.h"
 #include "engine/engine_log.h"
 #include "engine/engine_weights.h"
+#include "study/path_list.h"
 
 typedef struct bench {
     pada_space_args space_args;
@@ -32,7 +32,7 @@ typedef struct bench {
     const pada_backend *backend;
     pada_device *device; /* for the peak of the machine */
     pada_engine *engine;
-    pada_path *paths;
+    pada_path_list list;
     double *times_ms; /* [path][repeat] */
     pada_bench_images images;
     bool ranks; /* all images, or one batch */
@@ -125,48 +125,12 @@ static pada_status bind(void *self, pada_options *options)
     return pada_options_bind(options, pada_engine_options, &b->engine_args);
 }
 
-/* One architecture per line; a bare list means the dialect `list`. */
+/* In any dialect; bare lists, which several could mean, are those of the dialect `list`. */
 static pada_status read_paths(bench *b)
 {
-    pada_file file = {0};
-    void *mem = NULL;
-    int cap = 0, line_number = 0;
-    pada_status st;
-
-    PADA_TRY(pada_file_open(&file, b->paths_file));
-    b->n_paths = 0;
-    st = PADA_OK;
-    for (size_t at = 0; at < file.bytes && st == PADA_OK;) {
-        char line[512];
-        size_t n = 0;
-        while (at + n < file.bytes && file.data[at + n] != '\n')
-            n++;
-        line_number++;
-        if (n >= sizeof line) {
-            st = PADA_FAIL(PADA_EDATA, "%s:%d: line of %zu characters", b->paths_file, line_number,
-                           n);
-            break;
-        }
-        memcpy(line, file.data + at, n);
-        line[n] = '\0';
-        at += n + 1;
-        if (n == 0) continue;
-        mem = b->paths;
-        if ((st = pada_grow(&mem, &cap, (int)b->n_paths + 1, sizeof *b->paths)) != PADA_OK) break;
-        b->paths = mem;
-        const char *dialect = line[0] == '[' && line[1] != '(' ? "list" : NULL;
-        st = b->space.ops->parse(&b->space, line, dialect, &b->paths[b->n_paths]);
-        if (st != PADA_OK) {
-            char reason[400];
-            snprintf(reason, sizeof reason, "%s", pada_message());
-            st = PADA_FAIL(PADA_EDATA, "%s:%d: %s", b->paths_file, line_number, reason);
-        }
-        b->n_paths++;
-    }
-    pada_file_close(&file);
-    if (st == PADA_OK && b->n_paths == 0)
-        st = PADA_FAIL(PADA_EDATA, "%s: no architectures", b->paths_file);
-    return st;
+    PADA_TRY(pada_path_list_read(&b->list, &b->space, b->paths_file, NULL, "list"));
+    b->n_paths = b->list.n;
+    return PADA_OK;
 }
 
 static pada_status random_paths(bench *b)
@@ -174,11 +138,11 @@ static pada_status random_paths(bench *b)
     pada_rng rng;
     void *mem;
 
-    PADA_TRY(pada_calloc(&mem, (size_t)b->n_paths, sizeof *b->paths));
-    b->paths = mem;
+    PADA_TRY(pada_calloc(&mem, (size_t)b->n_paths, sizeof *b->list.paths));
+    b->list = (pada_path_list){mem, (int)b->n_paths};
     pada_rng_init(&rng, b->seed, "bench paths", 0);
     for (int64_t i = 0; i < b->n_paths; i++)
-        pada_path_random(&b->space, &rng, &b->paths[i]);
+        pada_path_random(&b->space, &rng, &b->list.paths[i]);
     return PADA_OK;
 }
 
@@ -247,7 +211,7 @@ static pada_status report(const bench *b, const char *what)
 
     for (int64_t i = 0; i < b->n_paths; i++) {
         ms += median(b->times_ms + i * b->repeats, b->repeats) / (double)b->n_paths;
-        macs += (double)live_macs(b, &b->paths[i]) / (double)b->n_paths;
+        macs += (double)live_macs(b, &b->list.paths[i]) / (double)b->n_paths;
     }
     const double images = (double)(b->ranks ? b->n_images : b->batch); /* of one run */
     macs *= images * (b->mode == PADA_TRAIN ? 3 : 1);
@@ -290,7 +254,7 @@ static pada_status time_paths(bench *b, const char *what)
 {
     for (int64_t r = 0; r < b->repeats; r++)
         for (int64_t i = 0; i < b->n_paths; i++)
-            PADA_TRY(run_path(b, &b->paths[i], &b->times_ms[i * b->repeats + r]));
+            PADA_TRY(run_path(b, &b->list.paths[i], &b->times_ms[i * b->repeats + r]));
     return report(b, what);
 }
 
@@ -394,7 +358,7 @@ static pada_status run(void *self, const pada_options *options)
     pada_bench_rank_deinit(&b->rank);
     pada_engine_destroy(b->engine);
     if (b->device) b->backend->close(b->device);
-    pada_free(b->paths);
+    pada_path_list_deinit(&b->list);
     pada_free(b->times_ms);
     pada_bench_images_deinit(&b->images);
     return st;

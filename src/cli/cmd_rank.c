@@ -172,7 +172,8 @@ static pada_status choose_networks(rank *r)
 {
     int64_t n;
 
-    if (r->list_file) return pada_path_list_read(&r->list, &r->space, r->list_file, r->dialect);
+    if (r->list_file)
+        return pada_path_list_read(&r->list, &r->space, r->list_file, r->dialect, NULL);
     if (strcmp(r->networks, "all") == 0) return pada_path_list_all(&r->list, &r->space);
     if (strcmp(r->networks, "truth") == 0) {
         if (!r->truth.table)

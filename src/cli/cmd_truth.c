@@ -158,7 +158,8 @@ static pada_status choose_networks(truth *t)
 {
     int64_t n;
 
-    if (t->list_file) return pada_path_list_read(&t->list, &t->space, t->list_file, t->dialect);
+    if (t->list_file)
+        return pada_path_list_read(&t->list, &t->space, t->list_file, t->dialect, NULL);
     if (strcmp(t->networks, "all") == 0) return pada_path_list_all(&t->list, &t->space);
     if (pada_parse_int(t->networks, "--networks", 1, INT32_MAX, &n) != PADA_OK)
         return PADA_FAIL(PADA_EINVAL, "--networks: '%s' is not all or a number", t->networks);

@@ -79,8 +79,18 @@ static pada_status copy_line(const pada_csv *csv, char out[PADA_CSV_FIELD])
     return PADA_OK;
 }
 
+static pada_status parse(const pada_space *space, const char *line, const char *dialect,
+                         const char *otherwise, pada_path *path)
+{
+    const pada_space_ops *ops = space->ops;
+
+    if (ops->parse(space, line, dialect, path) == PADA_OK) return PADA_OK;
+    if (otherwise && ops->parse(space, line, otherwise, path) == PADA_OK) return PADA_OK;
+    return ops->parse(space, line, dialect, path); /* once more, for its message */
+}
+
 static pada_status read_lines(pada_csv *csv, const pada_space *space, const char *dialect,
-                              pada_path_index *seen)
+                              const char *otherwise, pada_path_index *seen)
 {
     char line[PADA_CSV_FIELD];
     pada_path path;
@@ -89,7 +99,7 @@ static pada_status read_lines(pada_csv *csv, const pada_space *space, const char
         const int n = pada_path_index_count(seen);
 
         PADA_TRY(copy_line(csv, line));
-        if (space->ops->parse(space, line, dialect, &path) != PADA_OK)
+        if (parse(space, line, dialect, otherwise, &path) != PADA_OK)
             return PADA_FAIL(PADA_EDATA, "%s:%d: %s", csv->name, csv->line, pada_message());
         if (pada_path_index_add(seen, &path) != n)
             return PADA_FAIL(PADA_EDATA, "%s:%d: duplicate architecture", csv->name, csv->line);
@@ -108,7 +118,7 @@ static pada_status take_index(pada_path_list *list, const pada_path_index *index
 }
 
 pada_status pada_path_list_read(pada_path_list *list, const pada_space *space, const char *file,
-                                const char *dialect)
+                                const char *dialect, const char *otherwise)
 {
     pada_path_index *seen = NULL;
     pada_file bytes = {0};
@@ -127,7 +137,7 @@ pada_status pada_path_list_read(pada_path_list *list, const pada_space *space, c
         goto out;
     }
     if ((st = pada_path_index_create(&seen, space, n_lines)) != PADA_OK) goto out;
-    if ((st = read_lines(&csv, space, dialect, seen)) != PADA_OK) goto out;
+    if ((st = read_lines(&csv, space, dialect, otherwise, seen)) != PADA_OK) goto out;
     st = take_index(list, seen);
 out:
     pada_path_index_destroy(seen);

@@ -26,11 +26,11 @@ pada_status pada_path_list_all(pada_path_list *list, const pada_space *space);
 pada_status pada_path_list_random(pada_path_list *list, const pada_space *space, int n,
                                   uint64_t seed);
 
-/* One per line, in any dialect that is not ambiguous, or in the one given; empty lines do not
- * count. An architecture that is wrong or there twice, and no architecture at all, are PADA_EDATA
+/* One per line, in any dialect that is not ambiguous, or in the one given; a line that this does not read may
+ * be in the dialect `otherwise` (NULL: none). Empty lines do not count. An architecture that is wrong or there twice, and no architecture at all, are PADA_EDATA
  * with "file:line". */
 pada_status pada_path_list_read(pada_path_list *list, const pada_space *space, const char *file,
-                                const char *dialect);
+                                const char *dialect, const char *otherwise);
 
 /* The rows of a table, in their order. */
 pada_status pada_path_list_truth(pada_path_list *list, const pada_score_table *truth);

@@ -94,8 +94,8 @@ printf '[3,3,3,3,3,3]\n[3,3,3,3,3]\n' >"$work/short"
 pada bench step --list "$work/short"
 expect_rc 65
 expect_err "$work/short:2:"
-head -c 600 /dev/zero | tr '\0' '[' >"$work/long"
+head -c 2000 /dev/zero | tr '\0' '[' >"$work/long"
 pada bench step --list "$work/long"
 expect_rc 65
-expect_err '600 characters'
+expect_err '2000 characters'
 finish

@@ -72,20 +72,31 @@ static void test_files(void **state)
     pada_path_list list = {0};
 
     (void)state;
-    assert_ok(pada_path_list_read(&list, &space, file, NULL));
+    assert_ok(pada_path_list_read(&list, &space, file, NULL, NULL));
     assert_int_equal(list.n, 3);
     assert_int_equal(list.paths[0].choice[5], PADA_NB201_SKIP);
     assert_int_equal(list.paths[1].choice[0], PADA_NB201_NONE);
     assert_int_equal(list.paths[2].choice[0], PADA_NB201_POOL);
     pada_path_list_deinit(&list);
     assert_ok(pada_path_list_read(
-        &list, &space, write_text("list.txt", "\xef\xbb\xbf" SKIP_ALL "\r\n \r\n"), NULL));
+        &list, &space, write_text("list.txt", "\xef\xbb\xbf" SKIP_ALL "\r\n \r\n"), NULL, NULL));
     assert_int_equal(list.n, 1);
     pada_path_list_deinit(&list);
-    assert_ok(
-        pada_path_list_read(&list, &space, write_text("list.txt", "[4,2,1,2,1,1]\n"), "list"));
+    assert_ok(pada_path_list_read(&list, &space, write_text("list.txt", "[4,2,1,2,1,1]\n"), "list",
+                                  NULL));
     assert_int_equal(list.paths[0].choice[1], 2);
     pada_path_list_deinit(&list);
+    /* A dialect for lines that could be several; messages are about the others. */
+    assert_ok(pada_path_list_read(
+        &list, &space, write_text("list.txt", SKIP_ALL "\n[4,2,1,2,1,1]\n"), NULL, "list"));
+    assert_int_equal(list.n, 2);
+    assert_int_equal(list.paths[1].choice[0], 4);
+    pada_path_list_deinit(&list);
+    assert_int_equal(
+        pada_path_list_read(&list, &space, write_text("list.txt", "|nine~0|\n"), NULL, "list"),
+        PADA_EDATA);
+    assert_non_null(
+        strstr(pada_message(), ":1: nb201 architecture, character 2: unknown operator"));
 }
 
 static void test_bad_files(void **state)
@@ -106,12 +117,13 @@ static void test_bad_files(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         const char *file = write_text("list.txt", bad[i].text);
-        assert_int_equal(pada_path_list_read(&list, &space, file, NULL), PADA_EDATA);
+        assert_int_equal(pada_path_list_read(&list, &space, file, NULL, NULL), PADA_EDATA);
         assert_null(list.paths);
         if (!strstr(pada_message(), bad[i].message))
             fail_msg("'%s' does not contain '%s'", pada_message(), bad[i].message);
     }
-    assert_int_equal(pada_path_list_read(&list, &space, scratch_path("none"), NULL), PADA_ENOENT);
+    assert_int_equal(pada_path_list_read(&list, &space, scratch_path("none"), NULL, NULL),
+                     PADA_ENOENT);
 }
 
 /* ---- what tables have in common ---- */
@@ -184,7 +196,7 @@ static void test_oom(void **state)
     tables t;
 
     (void)state;
-    assert_survives_oom(pada_path_list_read(&list, &space, file, NULL),
+    assert_survives_oom(pada_path_list_read(&list, &space, file, NULL, NULL),
                         pada_path_list_deinit(&list));
     assert_survives_oom(pada_path_list_all(&list, &space), pada_path_list_deinit(&list));
     assert_survives_oom(pada_path_list_random(&list, &space, 5, 1), pada_path_list_deinit(&list));
