@@ -129,7 +129,7 @@ typedef struct pada_net pada_net;
 typedef struct pada_net_config {
     const char *backend; /* "cpu", ...; NULL: the fastest one here */
     int threads;         /* 0: OMP_NUM_THREADS, or one per CPU */
-    int batch_size;      /* 0: 512. Batch norm takes its statistics from a batch */
+    int batch_size; /* 0: 512. Batch norm takes its statistics from a batch, unless weights bring their own */
 } pada_net_config;
 
 /* What a network made of some images. */

@@ -215,6 +215,7 @@ pada_status pada_net_create(pada_net **out, const pada_space *space, const pada_
     *out = NULL;
     if (!space) return fail_null(__func__);
     PADA_TRY(describe_engine(&desc, config));
+    if (space->config.blocks == 0) desc.statistics = PADA_STATISTICS_RUNNING;
     PADA_TRY(pada_calloc(&memory, 1, sizeof *net));
     net = memory;
     net->batch_size = desc.batch_size;

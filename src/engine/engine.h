@@ -37,7 +37,7 @@ typedef enum pada_statistics {
     PADA_STATISTICS_BATCH,
     /* Mean and variance that training keeps: a tenth of the batch's and the rest of the earlier ones, as PyTorch
      * does. They belong to the weights, in files and checkpoints. Files that have none are of other trainings: such
-     * weights are evaluated by the batch, until others are loaded or made afresh. */
+     * weights, and fresh ones in an engine that does not train, are evaluated by the batch. */
     PADA_STATISTICS_RUNNING,
     /* Those that pada_engine_collect_statistics has made for the path, which belong to no file. */
     PADA_STATISTICS_RECALIBRATED

@@ -58,7 +58,10 @@ static bool ends_with(const char *text, const char *end)
 
 void pada__statistics_reset(pada_engine *e)
 {
-    e->statistics = e->wanted_statistics;
+    /* Fresh weights that are not trained here are evaluated by the batch. */
+    e->statistics = e->wanted_statistics == PADA_STATISTICS_RUNNING && e->mode == PADA_EVAL
+                        ? PADA_STATISTICS_BATCH
+                        : e->wanted_statistics;
     if (!e->statistics_buffer) return;
     for (int i = 0; i < pada_params_count(e->statistics_map); i++) {
         const pada_param *p = pada_params_get(e->statistics_map, i);

@@ -148,9 +148,10 @@ static pada_status load_tensors(pada_engine *e, const char *path, const pada_saf
     PADA_TRY(pada_state_verify(st, path));
     PADA_TRY(take_tensors(e, path, st, e->params, e->weights));
     start_anew(e);
-    if (is_running) return take_tensors(e, path, st, e->statistics_map, e->statistics_buffer);
-    if (e->statistics == PADA_STATISTICS_RUNNING) e->statistics = PADA_STATISTICS_BATCH;
-    return PADA_OK;
+    if (e->wanted_statistics == PADA_STATISTICS_RUNNING)
+        e->statistics = is_running ? PADA_STATISTICS_RUNNING : PADA_STATISTICS_BATCH;
+    return is_running ? take_tensors(e, path, st, e->statistics_map, e->statistics_buffer)
+                      : PADA_OK;
 }
 
 pada_status pada_engine_load_weights(pada_engine *e, const char *path)

@@ -317,6 +317,25 @@ static void files_have_them(void **state)
     pada_engine_destroy(by_batch);
 }
 
+/* An engine that does not train has nothing to normalise fresh weights by but the batch. */
+static void fresh_weights_have_none(void **state)
+{
+    const pada_backend *ref;
+    pada_engine *e;
+
+    (void)state;
+    CHECK_OK(pada_backend_find(&ref, "ref"));
+    CHECK_OK(pada_engine_create(&e, &(pada_engine_desc){.space = &space,
+                                                        .backend = ref,
+                                                        .batch_size = N,
+                                                        .statistics = PADA_STATISTICS_RUNNING}));
+    CHECK_OK(pada_engine_init_weights(e, 1));
+    assert_int_equal(pada_engine_statistics(e), PADA_STATISTICS_BATCH);
+    CHECK_OK(pada_engine_load_weights(e, scratch_path("with.safetensors")));
+    assert_int_equal(pada_engine_statistics(e), PADA_STATISTICS_RUNNING);
+    pada_engine_destroy(e);
+}
+
 static void checkpoints_have_them(void **state)
 {
     pada_engine *e = make_ref(PADA_STATISTICS_RUNNING), *other = make_ref(PADA_STATISTICS_RUNNING);
@@ -353,6 +372,7 @@ int main(void)
         cmocka_unit_test(batch_sizes_do_not_matter),
         cmocka_unit_test(collecting),
         cmocka_unit_test(files_have_them),
+        cmocka_unit_test(fresh_weights_have_none),
         cmocka_unit_test(checkpoints_have_them),
     };
     return cmocka_run_group_tests(tests, open_space, scratch_teardown);
