@@ -27,14 +27,14 @@ static void labels_join_choices(void **state)
     assert_string_equal(labels.names[5], "3x3");
 }
 
-/* Two steps: a 1x1 convolution in both slots; then a deep one, with an edge that is not taken. */
+/* Three steps: a 1x1 convolution in both slots; then in one, while the edge is not taken; then two of them. */
 static void learn(pada_path_importance *pi, const pada_space *space, int scope)
 {
-    static const pada_path paths[] = {{{0, 1, 1}}, {{1, 0, 1}}};
-    static const double site_norms[] = {2, 4, 5, 0}, clip[] = {1, 1};
+    static const pada_path paths[] = {{{0, 1, 1}}, {{0, 0, 1}}, {{1, 0, 1}}};
+    static const double site_norms[] = {2, 4, 5, 0, 5, 0}, clip[] = {1, 1, 1};
     static pada_strategy_env env;
-    const pada_log log = {.n_steps = 2,
-                          .n_passes = 2,
+    const pada_log log = {.n_steps = 3,
+                          .n_passes = 3,
                           .n_sites = 2,
                           .paths = paths,
                           .site_norms = site_norms,
@@ -53,14 +53,14 @@ static void norms_are_shared_by_label(void **state)
     static pada_path_importance pi;
 
     (void)state;
-    learn(&pi, &space, 0); /* 1x1: (2 + 4) / 2 slots, twice: 5; both halved, 3x3: never */
-    CHECK_CLOSE(pi.sampler.p[TOY_DEPTH][0], 0.3 + 0.4 * 1.5 / 4, 1e-15);
-    CHECK_CLOSE(pi.sampler.p[TOY_DEPTH][1], 0.3 + 0.4 * 2.5 / 4, 1e-15);
+    learn(&pi, &space, 0); /* 1x1: (2 + 4) / 2 slots, then 5; twice: 5; 3x3: never */
+    CHECK_CLOSE(pi.sampler.p[TOY_DEPTH][0], 0.3 + 0.4 * 3.25 / 5.75, 1e-15);
+    CHECK_CLOSE(pi.sampler.p[TOY_DEPTH][1], 0.3 + 0.4 * 2.5 / 5.75, 1e-15);
     CHECK_CLOSE(pi.sampler.p[TOY_TAKE][0], 0.5, 1e-15); /* has no norms */
     CHECK_CLOSE(pi.sampler.p[TOY_EDGE][0], 0.2, 1e-15);
     CHECK_CLOSE(pi.sampler.p[TOY_EDGE][1], 0.6, 1e-15);
-    learn(&pi, &space, 1); /* 1x1: 2 in one slot, 4 in the other */
-    CHECK_CLOSE(pi.sampler.p[TOY_DEPTH][0], 0.3 + 0.4 * 1 / 3.5, 1e-15);
+    learn(&pi, &space, 1); /* 1x1: 2 and 5 in one slot, 4 in the other */
+    CHECK_CLOSE(pi.sampler.p[TOY_DEPTH][0], 0.3 + 0.4 * 3 / 5.5, 1e-15);
     CHECK_CLOSE(pi.sampler.p[TOY_EDGE][1], 0.6, 1e-15);
 }
 
