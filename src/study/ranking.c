@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "engine/engine_statistics.h"
 #include "engine/engine_weights.h"
 #include "space/path_index.h"
 #include "study/eval_queue.h"
@@ -433,8 +434,13 @@ static pada_status make_table(const ranking *r, int n, pada_ranking_table *table
 
 static pada_status write_table(const ranking *r, const pada_ranking_table *table)
 {
+    const pada_statistics statistics = pada_engine_statistics(r->desc->workers[0].engine);
+    const pada_ranking_extras extras = {.supernets = r->desc->family != NULL,
+                                        .statistics = statistics != PADA_STATISTICS_BATCH
+                                                          ? pada_statistics_name(statistics)
+                                                          : NULL};
     pada_text out = {0};
-    pada_status st = pada_ranking_table_write(table, r->desc->family != NULL, &out);
+    pada_status st = pada_ranking_table_write(table, &extras, &out);
 
     if (st == PADA_OK) st = pada_file_replace(r->desc->out, out.data, out.length);
     pada_text_deinit(&out);

@@ -244,7 +244,7 @@ void pada_ranking_table_deinit(pada_ranking_table *t)
 /* ---- the file ---- */
 
 static pada_status add_row(const pada_ranking_table *t, const pada_ranking_row *row,
-                           bool with_supernets, pada_text *out)
+                           const pada_ranking_extras *extras, pada_text *out)
 {
     const pada_space_ops *ops = t->space.ops;
 
@@ -256,19 +256,20 @@ static pada_status add_row(const pada_ranking_table *t, const pada_ranking_row *
     pada_text_add(out, ",%" PRId64 ",%" PRId64 ",", row->cost.macs, row->cost.params);
     if (row->same_as >= 0)
         PADA_TRY(ops->format(&t->space, &t->rows[row->same_as].path, ops->dialects[0], out));
-    if (with_supernets) pada_text_add(out, ",%d", row->supernet);
+    if (extras->supernets) pada_text_add(out, ",%d", row->supernet);
+    if (extras->statistics) pada_text_add(out, ",%s", extras->statistics);
     pada_text_add(out, "\n");
     return out->status;
 }
 
-pada_status pada_ranking_table_write(const pada_ranking_table *t, bool with_supernets,
+pada_status pada_ranking_table_write(const pada_ranking_table *t, const pada_ranking_extras *extras,
                                      pada_text *out)
 {
     PADA_ASSERT(t->n_images > 0);
     pada_text_add(
-        out, "arch,score,score_lo,score_hi,rank,ties,correct,images,loss,macs,params,same_as%s\n",
-        with_supernets ? ",supernet" : "");
+        out, "arch,score,score_lo,score_hi,rank,ties,correct,images,loss,macs,params,same_as%s%s\n",
+        extras->supernets ? ",supernet" : "", extras->statistics ? ",statistics" : "");
     for (int i = 0; i < t->n; i++)
-        PADA_TRY(add_row(t, &t->rows[i], with_supernets, out));
+        PADA_TRY(add_row(t, &t->rows[i], extras, out));
     return out->status;
 }

@@ -1,6 +1,6 @@
 /* ranking_table.h - networks with scores as people read them: best first, each network once, with costs.
  *
- *   arch,score,score_lo,score_hi,rank,ties,correct,images,loss,macs,params,same_as[,supernet]
+ *   arch,score,score_lo,score_hi,rank,ties,correct,images,loss,macs,params,same_as[,supernet][,statistics]
  *
  * Networks with the same canonical form and the same result are one network: the canonical one, or the first of
  * them where that is not among them, has a row at its rank, and the others (its copies) follow behind all
@@ -56,6 +56,12 @@ typedef struct pada_ranking_table {
     pada_ranking_row *rows; /* [n], the distinct ones first */
 } pada_ranking_table;
 
+/* Columns that not every file has. */
+typedef struct pada_ranking_extras {
+    bool supernets;         /* which one judged a network */
+    const char *statistics; /* what its batch norms were normalised by; NULL: the batch */
+} pada_ranking_extras;
+
 /* The paths must be different. n_images 0: `score` counts, else `correct`. */
 pada_status pada_ranking_table_init(pada_ranking_table *table, const pada_space *space,
                                     const pada_ranking_entry *entries, int n, int n_images);
@@ -68,8 +74,8 @@ pada_status pada_ranking_n_images(const char *path, const pada_space *space, int
 void pada_ranking_table_deinit(pada_ranking_table *table);
 
 /* Appends the file. */
-pada_status pada_ranking_table_write(const pada_ranking_table *table, bool with_supernets,
-                                     pada_text *out);
+pada_status pada_ranking_table_write(const pada_ranking_table *table,
+                                     const pada_ranking_extras *extras, pada_text *out);
 
 /* Wilson's 95 % interval of a share of n > 0, in percent. */
 void pada_wilson_interval(int correct, int n, double *low, double *high);

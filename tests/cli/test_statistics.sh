@@ -23,6 +23,7 @@ expect_out_has '"statistics": "batch"'
 ! cmp -s "$work/1.npy" "$work/batch.npy" || complain 'statistics of the batch are running ones'
 pada rank "$work/alone" --networks 2 --limit 50
 expect_out_has '50 test images, running statistics'
+grep -q ',running$' "$work/alone/ranking.csv" || complain 'the ranking does not say what it is'
 grep -q 'running statistics, hash' "$work"/alone/scores/*.csv || complain 'scores do not say what they are'
 
 # A supernet has none; they are collected when one asks for it, and its scores are not mixed.

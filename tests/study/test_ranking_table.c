@@ -164,7 +164,7 @@ static void test_file(void **state)
 
     (void)state;
     assert_ok(make_table(&t, 120));
-    assert_ok(pada_ranking_table_write(&t, false, &text));
+    assert_ok(pada_ranking_table_write(&t, &(pada_ranking_extras){.supernets = false}, &text));
     assert_int_equal(strncmp(text.data, start, sizeof start - 1), 0);
     const char *line = strstr(text.data, copy);
     assert_non_null(line);
@@ -172,7 +172,7 @@ static void test_file(void **state)
     assert_int_equal(strncmp(end - (sizeof same_as - 1), same_as, sizeof same_as - 1), 0);
     pada_text_deinit(&text);
     text = (pada_text){0};
-    assert_ok(pada_ranking_table_write(&t, true, &text));
+    assert_ok(pada_ranking_table_write(&t, &(pada_ranking_extras){.supernets = true}, &text));
     assert_non_null(strstr(text.data, "same_as,supernet\n"));
     assert_non_null(strstr(text.data, "|none~2|,4\n"));
     pada_text_deinit(&text);
@@ -189,7 +189,7 @@ static void test_read_again(void **state)
 
     (void)state;
     assert_ok(make_table(&t, 120));
-    assert_ok(pada_ranking_table_write(&t, false, &text));
+    assert_ok(pada_ranking_table_write(&t, &(pada_ranking_extras){.supernets = false}, &text));
     scratch_write(scratch_path("ranking.csv"), text.data, text.length);
     assert_ok(pada_ranking_n_images(scratch_path("ranking.csv"), &space, &n_images));
     assert_int_equal(n_images, 120);
