@@ -120,10 +120,10 @@ void pada_engine_destroy(pada_engine *e)
 {
     if (!e) return;
     if (e->device) {
-        void *buffers[] = {e->weights,      e->grads,        e->work,         e->saved_weights,
-                           e->results.loss, e->results.norm, e->results.rank, e->ema.average,
-                           e->held[0],      e->held[1],      e->differences,  e->taps,
-                           e->results.align};
+        void *buffers[] = {e->weights,        e->grads,        e->work,         e->saved_weights,
+                           e->results.loss,   e->results.norm, e->results.rank, e->ema.average,
+                           e->ema.statistics, e->held[0],      e->held[1],      e->differences,
+                           e->taps,           e->results.align};
         for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
             e->backend->release(e->device, buffers[i]);
         pada__states_release(e, &e->states);

@@ -1,6 +1,7 @@
 /* engine_ema.h - a moving average of the weights: another network, often a better one.
  *
- * After every step average = decay * average + (1 - decay) * weights. Training goes on with the weights;
+ * After every step average = decay * average + (1 - decay) * weights, and the same of running
+ * statistics. Training goes on with the weights;
  * evaluations may take the average:
  *
  *   pada_engine_ema_swap(e);
@@ -15,7 +16,7 @@
 extern "C" {
 #endif
 
-/* Starts with the weights of now, and again whenever they are made afresh or loaded. Checkpoints have the
+/* Starts with the weights and running statistics of now, and again whenever they are made afresh or loaded. Checkpoints have the
  * average from then on. */
 pada_status pada_engine_ema_begin(pada_engine *e, double decay);
 /* Exchanges weights and average; does nothing where there is none. In between there must be no step and no

@@ -54,6 +54,7 @@ typedef struct engine_variance {
 /* The moving average of the weights; NULL until ema_begin. */
 typedef struct engine_ema {
     void *average;
+    void *statistics; /* of the running statistics, or NULL */
     double decay;
     bool is_swapped; /* it is where the weights belong, and they are here */
 } engine_ema;
@@ -225,7 +226,9 @@ void pada__states_copy(pada_engine *e, const optim_states *to, const optim_state
 int pada__states_count(const pada_engine *e, const optim_states *set); /* buffers */
 void pada__states_visit(pada_engine *e, pada_state *s, float *floats);
 
-/* engine_visit.c: all parameters of a buffer, named prefix + parameter; `floats` is room for the largest. */
+/* engine_visit.c: all tensors of a buffer with this map, or all parameters of a buffer, named prefix + parameter; `floats` is room for the largest. */
+void pada__visit_map(pada_engine *e, pada_state *s, const char *prefix, const pada_params *map,
+                     void *buffer, float *floats);
 void pada__visit_buffer(pada_engine *e, pada_state *s, const char *prefix, void *buffer,
                         float *floats);
 

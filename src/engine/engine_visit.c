@@ -26,9 +26,8 @@ static void visit_param(pada_engine *e, pada_state *s, const char *name, void *b
     }
 }
 
-/* All tensors of a buffer with this map, named prefix + tensor. */
-static void visit_map(pada_engine *e, pada_state *s, const char *prefix, const pada_params *map,
-                      void *buffer, float *floats)
+void pada__visit_map(pada_engine *e, pada_state *s, const char *prefix, const pada_params *map,
+                     void *buffer, float *floats)
 {
     for (int i = 0; i < pada_params_count(map); i++) {
         const pada_param *p = pada_params_get(map, i);
@@ -41,7 +40,7 @@ static void visit_map(pada_engine *e, pada_state *s, const char *prefix, const p
 void pada__visit_buffer(pada_engine *e, pada_state *s, const char *prefix, void *buffer,
                         float *floats)
 {
-    visit_map(e, s, prefix, e->params, buffer, floats);
+    pada__visit_map(e, s, prefix, e->params, buffer, floats);
 }
 
 /* Running statistics, where they are kept. A checkpoint without them is of a run that has none, and goes on so. */
@@ -54,7 +53,7 @@ static void visit_statistics(pada_engine *e, pada_state *s, float *floats)
                                                                      : PADA_STATISTICS_BATCH;
     if (e->statistics != PADA_STATISTICS_RUNNING) return;
     pada_state_array(s, "engine/statistics", PADA_STATE_U8, &n, 1);
-    visit_map(e, s, "", e->statistics_map, e->statistics_buffer, floats);
+    pada__visit_map(e, s, "", e->statistics_map, e->statistics_buffer, floats);
 }
 
 static void visit_sampled(pada_engine *e, pada_state *s, uint8_t *flags)

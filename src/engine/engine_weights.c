@@ -20,8 +20,8 @@ static void start_anew(pada_engine *e)
     if (e->mode == PADA_TRAIN) pada_engine_reset_states(e);
     pada__weights_changed(e);
     pada__snapshot_forget(e);
-    pada__ema_restart(e);
     pada__statistics_reset(e);
+    pada__ema_restart(e);
     for (int i = 0; i < e->n_groups; i++)
         e->groups[i].sampled = false;
 }
@@ -150,8 +150,9 @@ static pada_status load_tensors(pada_engine *e, const char *path, const pada_saf
     start_anew(e);
     if (e->wanted_statistics == PADA_STATISTICS_RUNNING)
         e->statistics = is_running ? PADA_STATISTICS_RUNNING : PADA_STATISTICS_BATCH;
-    return is_running ? take_tensors(e, path, st, e->statistics_map, e->statistics_buffer)
-                      : PADA_OK;
+    if (is_running) PADA_TRY(take_tensors(e, path, st, e->statistics_map, e->statistics_buffer));
+    pada__ema_restart(e); /* once more, with the statistics of the file */
+    return PADA_OK;
 }
 
 pada_status pada_engine_load_weights(pada_engine *e, const char *path)

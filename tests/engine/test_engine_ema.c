@@ -6,6 +6,7 @@
 #include "base/scratch.h"
 #include "engine/engine_ema.h"
 #include "engine/engine_results.h"
+#include "engine/engine_statistics.h"
 #include "engine/engine_weights.h"
 #include "tensor/state.h"
 #include "train/tiny_engine.h"
@@ -106,6 +107,53 @@ static void average_is_that_of_a_plain_loop(void **state)
     }
 }
 
+/* With running statistics evaluations read them: those of the average are averaged, too. */
+static void statistics_are_averaged(void **state)
+{
+    static double average[MOST], now[MOST];
+    const pada_space_ops *ops;
+    const pada_backend *ref;
+    pada_space space;
+    pada_engine *e;
+    int n = 0;
+
+    (void)state;
+    CHECK_OK(pada_space_find(&ops, "nb201"));
+    CHECK_OK(pada_backend_find(&ref, "ref"));
+    CHECK_OK(pada_space_init(
+        &space, ops,
+        &(pada_space_config){
+            .channels = 4, .cells = 1, .classes = TINY_CLASSES, .image_size = TINY_SIDE}));
+    CHECK_OK(pada_engine_create(&e, &(pada_engine_desc){.space = &space,
+                                                        .backend = ref,
+                                                        .batch_size = N,
+                                                        .mode = PADA_TRAIN,
+                                                        .statistics = PADA_STATISTICS_RUNNING}));
+    CHECK_OK(pada_engine_init_weights(e, 3));
+    CHECK_OK(pada_engine_ema_begin(e, decay));
+    const pada_params *map = pada_engine_statistics_map(e);
+    for (int i = 0; i < pada_params_count(map); i++, n = (int)pada_params_elements(map))
+        pada_engine_read_statistic(e, i, average + pada_params_get(map, i)->offset);
+    assert_in_range(n, 1, MOST);
+    for (int i = 0; i < 3; i++) {
+        step(e, i);
+        for (int k = 0; k < pada_params_count(map); k++)
+            pada_engine_read_statistic(e, k, now + pada_params_get(map, k)->offset);
+        for (int k = 0; k < n; k++)
+            average[k] = decay * average[k] + (1 - decay) * now[k];
+    }
+    pada_engine_ema_swap(e);
+    for (int k = 0; k < pada_params_count(map); k++)
+        pada_engine_read_statistic(e, k, now + pada_params_get(map, k)->offset);
+    pada_engine_ema_swap(e);
+    for (int i = 0; i < pada_params_count(map); i++) {
+        const pada_param *p = pada_params_get(map, i);
+        for (int64_t k = p->offset; k < p->offset + p->count; k++)
+            CHECK_CLOSE(now[k], average[k], 1e-13 * (1 + fabs(average[k])));
+    }
+    pada_engine_destroy(e);
+}
+
 /* A checkpoint has weights and average; who only wants to evaluate gets the average. */
 static void checkpoints_have_it(void **state)
 {
@@ -161,6 +209,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(average_is_that_of_a_plain_loop),
+        cmocka_unit_test(statistics_are_averaged),
         cmocka_unit_test(checkpoints_have_it),
     };
     return cmocka_run_group_tests(tests, open_all, scratch_teardown);
