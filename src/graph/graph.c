@@ -194,6 +194,35 @@ pada_value pada_graph_gap(pada_graph *g, pada_value x, pada_act act)
     return x == PADA_ZERO ? PADA_ZERO : push_reader(g, &node);
 }
 
+pada_value pada_graph_pool(pada_graph *g, pada_value x, const pada_pool *pool, pada_pool_kind kind,
+                           pada_act act)
+{
+    pada_node node = {.op = PADA_OP_POOL, .x = x, .pool = *pool, .pool_kind = kind, .act = act};
+
+    return x == PADA_ZERO ? PADA_ZERO : push_reader(g, &node);
+}
+
+pada_value pada_graph_concat(pada_graph *g, const pada_value *x, const int *zeros, int n)
+{
+    pada_node node = {.op = PADA_OP_CONCAT, .x = PADA_ZERO, .first_term = g->n_terms};
+    int channels = 0;
+
+    if (n == 1) return x[0];
+    for (int i = 0; i < n && g->status == PADA_OK; i++) {
+        pada_term term = {.kind = PADA_TERM_IDENTITY, .x = x[i], .channel = channels};
+        if (x[i] == PADA_ZERO) {
+            channels += zeros[i];
+            continue;
+        }
+        /* parts agree in size, not in channels */
+        if (node.n_terms > 0) node.shape.c = g->nodes[x[i]].shape.c;
+        add_terms(g, &node, &term, 1);
+        channels += g->nodes[x[i]].shape.c;
+    }
+    node.shape.c = channels;
+    return node.n_terms == 0 ? PADA_ZERO : push(g, &node);
+}
+
 pada_value pada_graph_linear(pada_graph *g, pada_value x, int out, int64_t weight, int64_t bias)
 {
     pada_node node = {

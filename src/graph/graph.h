@@ -49,6 +49,11 @@ pada_value pada_graph_conv(pada_graph *g, pada_value x, const pada_conv *conv, i
 pada_value pada_graph_combine(pada_graph *g, const pada_term *terms, int n_terms);
 pada_value pada_graph_gap(pada_graph *g, pada_value x, pada_act act);
 pada_value pada_graph_linear(pada_graph *g, pada_value x, int out, int64_t weight, int64_t bias);
+pada_value pada_graph_pool(pada_graph *g, pada_value x, const pada_pool *pool, pada_pool_kind kind,
+                           pada_act act);
+/* The channels of n values of one size, one behind the other; zeros[i] channels of zeros where x[i] is
+ * PADA_ZERO. All of them zero give PADA_ZERO. */
+pada_value pada_graph_concat(pada_graph *g, const pada_value *x, const int *zeros, int n);
 /* Says that x, of this shape even if it is zero, can be kept and compared between paths. The taps
  * of all paths of a space must agree in number, order and shapes. */
 void pada_graph_tap(pada_graph *g, pada_value x, pada_shape shape);

@@ -153,6 +153,11 @@ static pada_status shape_conv(const pada_node *node, pada_shape in, pada_shape *
     return pada_conv_shape(&node->conv, in, out);
 }
 
+static pada_status shape_pool(const pada_node *node, pada_shape in, pada_shape *out)
+{
+    return pada_pool_shape(&node->pool, in, out);
+}
+
 static int64_t macs_none(const pada_node *node, pada_shape in)
 {
     (void)node, (void)in;

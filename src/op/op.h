@@ -1,13 +1,16 @@
 /* op.h - what operators are: their descriptors, output shapes and multiply-adds.
  *
- * Eight operators describe every network of the search spaces. The unit behind them is the node
- * (docs/design/0002): a sum of terms, followed by convolutions that read it through an activation.
+ * A few operators describe every network of the search spaces; ops.def is their table. The unit behind
+ * them is the node (docs/design/0002): a sum of terms, followed by convolutions that read it through an
+ * activation.
  *
  *   input     images
  *   conv      z = conv(act(x)) + bias
  *   combine   y = sum over terms of { x | batchnorm(x) | avgpool(x) }
  *   gap       f = mean over pixels of act(x)
  *   linear    l = W f + b
+ *   pool      y = mean or largest of act(x) in a window, of the pixels inside the image
+ *   concat    y = all channels of its terms, one behind the other
  *   tap       nothing for other operators: x is kept, or compared with an x that was kept
  *   probe     nothing: how the loss would change if batchnorm(z) had a part in x, for several z
  *   loss      softmax cross entropy, with per-image loss, gradient norm ||p - onehot|| and correctness
@@ -39,6 +42,8 @@ typedef enum pada_code {
     PADA_CODE_COMBINE_FWD, /* y = sum of terms */
     PADA_CODE_GAP_FWD,
     PADA_CODE_LINEAR_FWD,
+    PADA_CODE_POOL_FWD,
+    PADA_CODE_CONCAT_FWD,
     PADA_CODE_LOSS_FWD, /* per-image results and, in training, the gradient of the logits */
     /* of a tap: x goes into the taps buffer; or its mean squared distance from what is there, over
      * the number of taps, into the results */
@@ -46,6 +51,8 @@ typedef enum pada_code {
     PADA_CODE_ALIGN_FWD,
     PADA_CODE_LINEAR_BWD,
     PADA_CODE_GAP_BWD,
+    PADA_CODE_POOL_BWD,
+    PADA_CODE_CONCAT_BWD, /* gradients of its terms */
     /* of a combine whose gradient is complete, or of a probe of it: sum(dy), and sum(dy * (x - mean))
      * per term */
     PADA_CODE_NORM_SUMS,
@@ -101,6 +108,9 @@ typedef struct pada_pool {
     int kernel, stride, pad;
 } pada_pool;
 
+/* Of a pool. Where several pixels are largest, the gradient goes to the first one. */
+typedef enum pada_pool_kind { PADA_POOL_AVG, PADA_POOL_MAX } pada_pool_kind;
+
 #define PADA_BN_EPS 1e-5
 
 /* What a batch norm has of its own, one number per channel each: offsets, or -1 where it has none.
@@ -114,19 +124,20 @@ typedef struct pada_norm {
 typedef int pada_value;
 #define PADA_ZERO (-1) /* the tensor of zeros, of any shape */
 
-/* One summand of a combine node, or one z of a probe. */
+/* One summand of a combine node, one part of a concat (an identity), or one z of a probe. */
 typedef struct pada_term {
     pada_term_kind kind;
     pada_value x;
     pada_pool pool; /* AVGPOOL */
     pada_norm norm; /* BATCHNORM */
     int mark;       /* of a probe: what z stands for, a tag defined by the space */
+    int channel;    /* of a concat: where x begins; channels that no term has are zero */
 } pada_term;
 
 /* The batch norm of x that has nothing of its own: statistics of the batch, no scale, no shift. */
 static inline pada_term pada_norm_term(pada_value x)
 {
-    pada_term term = {PADA_TERM_BATCHNORM, x, {0, 0, 0}, {-1, -1, -1, -1}, 0};
+    pada_term term = {PADA_TERM_BATCHNORM, x, {0, 0, 0}, {-1, -1, -1, -1}, 0, 0};
     return term;
 }
 
@@ -139,12 +150,14 @@ static inline int pada_norm_is_affine(const pada_norm *norm)
 typedef struct pada_node {
     pada_op op;
     pada_shape shape; /* of the output, one image */
-    pada_value x;     /* CONV, GAP, LINEAR, TAP, PROBE, LOSS; LINEAR and TAP take PADA_ZERO */
+    pada_value x;     /* of operators with this operand; LINEAR and TAP take PADA_ZERO */
     pada_conv conv;   /* CONV */
-    pada_act act;     /* GAP */
-    int64_t weight;   /* CONV, LINEAR: offset into the parameter buffer */
-    int64_t bias;     /* likewise; -1: none */
-    int first_term, n_terms; /* COMBINE, PROBE */
+    pada_act act;     /* GAP, POOL */
+    pada_pool pool;   /* POOL */
+    pada_pool_kind pool_kind;
+    int64_t weight;          /* CONV, LINEAR: offset into the parameter buffer */
+    int64_t bias;            /* likewise; -1: none */
+    int first_term, n_terms; /* COMBINE, CONCAT, PROBE */
 } pada_node;
 
 /* Output shape of a node that reads x, whose shape is `in`. A descriptor that does not fit its input is

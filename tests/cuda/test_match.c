@@ -47,6 +47,10 @@ static access access_of(const pada_program *q, const pada_instr *instr)
     access a = {.n_reads = 0};
 
     switch (instr->code) {
+    case PADA_CODE_POOL_FWD:
+    case PADA_CODE_POOL_BWD:
+    case PADA_CODE_CONCAT_FWD:
+    case PADA_CODE_CONCAT_BWD: fail_msg("%s is refused", pada_op_name(node->op)); break;
     case PADA_CODE_COMBINE_FWD:
         for (int t = 0; t < node->n_terms; t++)
             a.reads[a.n_reads++] = q->terms[node->first_term + t].x;

@@ -116,6 +116,36 @@ static void test_wrong_conv_sticks(void **state)
     check_stuck(g, "conv with kernel 3, stride 1, pad 3, dilation 1");
 }
 
+static void test_pool_and_concat(void **state)
+{
+    static const pada_pool window = {3, 2, 1}, wide = {7, 1, 0};
+    pada_graph *g = *state;
+    pada_value x = features(g, 9, 8);
+
+    const pada_value p = pada_graph_pool(g, x, &window, PADA_POOL_MAX, PADA_ACT_NONE);
+    assert_true(pada_shape_equal(g->nodes[p].shape, (pada_shape){3, 5, 4}));
+    const pada_value q = pada_graph_pool(g, x, &window, PADA_POOL_AVG, PADA_ACT_RELU);
+    const pada_value c =
+        pada_graph_concat(g, (const pada_value[]){p, PADA_ZERO, q}, (const int[]){9, 2, 9}, 3);
+    assert_true(pada_shape_equal(g->nodes[c].shape, (pada_shape){8, 5, 4}));
+    assert_int_equal(g->nodes[c].n_terms, 2);
+    assert_int_equal(g->terms[g->nodes[c].first_term + 1].channel, 5);
+    /* one part is itself, and nothing but zeros is zero */
+    assert_int_equal(pada_graph_concat(g, &p, (const int[]){0}, 1), p);
+    assert_int_equal(
+        pada_graph_concat(g, (const pada_value[]){PADA_ZERO, PADA_ZERO}, (const int[]){2, 3}, 2),
+        PADA_ZERO);
+    assert_int_equal(pada_graph_pool(g, PADA_ZERO, &window, PADA_POOL_MAX, PADA_ACT_NONE),
+                     PADA_ZERO);
+    CHECK_OK(pada_graph_status(g));
+    pada_graph_concat(g, (const pada_value[]){x, p}, (const int[]){0, 0}, 2);
+    check_stuck(g, "sum of 3x9x8 and 3x5x4");
+    pada_graph_reset(g);
+    x = features(g, 6, 9);
+    pada_graph_pool(g, x, &wide, PADA_POOL_MAX, PADA_ACT_NONE);
+    check_stuck(g, "pool kernel 7 is larger than its 6x9 input");
+}
+
 static void test_wrong_sum_sticks(void **state)
 {
     pada_graph *g = *state;
@@ -266,6 +296,7 @@ int main(void)
         GRAPH_TEST(test_shapes),
         GRAPH_TEST(test_wrong_conv_sticks),
         GRAPH_TEST(test_wrong_sum_sticks),
+        GRAPH_TEST(test_pool_and_concat),
         GRAPH_TEST(test_images_are_for_convolutions),
         GRAPH_TEST(test_too_much_sticks),
         GRAPH_TEST(test_zero),

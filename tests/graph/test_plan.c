@@ -159,6 +159,7 @@ static void run_instr(int i)
     assert_int_equal(k.stage_of[i] >= k.q->n_forward, backward);
     switch (instr->code) {
     case PADA_CODE_COMBINE_FWD:
+    case PADA_CODE_CONCAT_FWD:
         for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
             reads_value(k.q->terms[t].x, i);
             if (k.q->terms[t].kind == PADA_TERM_BATCHNORM)
@@ -168,6 +169,7 @@ static void run_instr(int i)
         break;
     case PADA_CODE_CONV_FWD:
     case PADA_CODE_GAP_FWD:
+    case PADA_CODE_POOL_FWD:
     case PADA_CODE_LINEAR_FWD:
         if (node->x != PADA_ZERO) reads_value(node->x, i);
         writes(value_of(instr->v), i, false);
@@ -178,6 +180,7 @@ static void run_instr(int i)
         break;
     case PADA_CODE_LINEAR_BWD:
     case PADA_CODE_GAP_BWD:
+    case PADA_CODE_POOL_BWD:
         reads(grad_of(instr->v), i);
         if (node->x == PADA_ZERO) break;
         reads_value(node->x, i);
@@ -204,6 +207,7 @@ static void run_instr(int i)
         writes(grad_of(node->x), i, instr->accumulate);
         k.earliest = k.stage_of[i]; /* the exception of P1 */
         break;
+    case PADA_CODE_CONCAT_BWD:
     case PADA_CODE_COMBINE_BWD: combine_backward(instr, node, i); break;
     case PADA_CODE_CONV_BWD: conv_backward(instr, node, i); break;
     }
@@ -245,8 +249,10 @@ static void check_complete(void)
                 now++;
         }
         int want = 0;
-        if (node->op == PADA_OP_COMBINE) want = (norms > 0) + (now > 0) + (later > 0);
-        if (node->op == PADA_OP_CONV || node->op == PADA_OP_LINEAR || node->op == PADA_OP_GAP)
+        if (node->op == PADA_OP_COMBINE || node->op == PADA_OP_CONCAT)
+            want = (norms > 0) + (now > 0) + (later > 0);
+        if (node->op == PADA_OP_CONV || node->op == PADA_OP_LINEAR || node->op == PADA_OP_GAP ||
+            node->op == PADA_OP_POOL)
             want = 1;
         if (node->op == PADA_OP_TAP) want = node->x != PADA_ZERO;
         if (node->op == PADA_OP_CONV && is_only_probed(v)) want = 0;
@@ -540,6 +546,44 @@ static void test_other_graphs(void **state)
     plan_fixture_close(&f);
 }
 
+/* Pools and concatenations: a convolution and a sum that only a concatenation reads, parts that others read. */
+static void test_pools_and_concatenations(void **state)
+{
+    static const pada_conv first = {3, 4, 3, 1, 1, PADA_ACT_NONE, 1, 1},
+                           conv = {4, 4, 3, 1, 1, PADA_ACT_RELU, 1, 1},
+                           wide = {16, 4, 1, 1, 0, PADA_ACT_RELU, 1, 1};
+    static const pada_pool window = {3, 1, 1};
+    plan_fixture f;
+
+    (void)state;
+    make_fixture(&f, 1);
+    for (int train = 0; train < 2; train++) {
+        pada_graph *g = f.graph;
+        pada_graph_reset(g);
+        const pada_value x = pada_graph_input(g, (pada_shape){3, 8, 8});
+        const pada_value z = pada_graph_conv(g, x, &first, 0, -1);
+        const pada_value y = pada_graph_combine(g, (pada_term[]){pada_norm_term(z)}, 1);
+        const pada_value m = pada_graph_pool(g, y, &window, PADA_POOL_MAX, PADA_ACT_RELU);
+        const pada_value a = pada_graph_pool(g, m, &window, PADA_POOL_AVG, PADA_ACT_NONE);
+        const pada_value s = pada_graph_combine(g,
+                                                (pada_term[]){{.kind = PADA_TERM_IDENTITY, .x = a},
+                                                              {.kind = PADA_TERM_IDENTITY, .x = y}},
+                                                2);
+        const pada_value parts[] = {pada_graph_conv(g, y, &conv, 128, -1), PADA_ZERO, s, m};
+        const pada_value all = pada_graph_concat(g, parts, (const int[]){0, 4, 0, 0}, 4);
+        const pada_value w = pada_graph_conv(g, all, &wide, 512, -1);
+        const pada_value end = pada_graph_combine(g, (pada_term[]){pada_norm_term(w)}, 1);
+        pada_graph_loss(g,
+                        pada_graph_linear(g, pada_graph_gap(g, end, PADA_ACT_RELU), 10, 640, 768));
+        CHECK_OK(pada_graph_status(g));
+        pada_graph_simplify(g);
+        assert_int_equal(g->n_nodes, 13);
+        pada_plan_build(f.plan, g, f.backend, f.device, N_IMAGES, train);
+        check_program(&f, pada_plan_program(f.plan), train);
+    }
+    plan_fixture_close(&f);
+}
+
 static void test_out_of_memory(void **state)
 {
     const int64_t live = pada_mem_live();
@@ -568,6 +612,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_cells),
         cmocka_unit_test(test_deep_networks),
+        cmocka_unit_test(test_pools_and_concatenations),
         cmocka_unit_test(test_taps),
         cmocka_unit_test(test_extremes_are_extreme),
         cmocka_unit_test(test_numbers_of_stages),

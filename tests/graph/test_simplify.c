@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ops/graph_case.h"
+#include "ops/join_cases.h"
 #include "ops/op_cases.h"
 
 static const pada_backend *ref;
@@ -36,19 +37,20 @@ static void check_invariants(const pada_graph *g)
 
     for (int v = 0; v < g->n_nodes; v++) {
         const pada_node *node = &g->nodes[v];
-        if (node->op != PADA_OP_COMBINE) {
-            assert_true(node->x < v);
-            if (node->x != PADA_ZERO) readers[node->x]++;
-            if (node->op != PADA_OP_PROBE) continue;
-            assert_int_equal(node->x, v - 1);
-        }
+        const pada_operands operands = pada_op_get(node->op)->operands;
+        assert_true(node->x < v);
+        if (node->x != PADA_ZERO) readers[node->x]++;
+        if (node->op == PADA_OP_PROBE) assert_int_equal(node->x, v - 1);
+        if (operands != PADA_OPERANDS_TERMS && operands != PADA_OPERANDS_BOTH) continue;
         assert_true(node->n_terms > 0 && node->first_term + node->n_terms <= g->n_terms);
         for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
             assert_true(g->terms[t].x >= 0 && g->terms[t].x < v);
             readers[g->terms[t].x]++;
-            identity[g->terms[t].x] += g->terms[t].kind == PADA_TERM_IDENTITY;
+            identity[g->terms[t].x] +=
+                node->op == PADA_OP_COMBINE && g->terms[t].kind == PADA_TERM_IDENTITY;
         }
-        assert_false(node->n_terms == 1 && g->terms[node->first_term].kind == PADA_TERM_IDENTITY);
+        assert_false(node->op == PADA_OP_COMBINE && node->n_terms == 1 &&
+                     g->terms[node->first_term].kind == PADA_TERM_IDENTITY);
     }
     for (int v = 0; v < g->n_nodes; v++) {
         assert_true(readers[v] > 0 || g->nodes[v].op == PADA_OP_LOSS ||
@@ -101,6 +103,18 @@ static void test_every_case(void **state)
         case_init(&c, (pada_shape){3, 6, 5}, 2, (uint64_t)i);
         sum_cases[i].build(&c);
         check_same(&c, strcmp(sum_cases[i].name, "linear of nothing") == 0, sum_cases[i].name);
+        case_deinit(&c);
+    }
+}
+
+static void test_pools_and_concatenations(void **state)
+{
+    graph_case c;
+    char name[64];
+
+    (void)state;
+    for (int i = 0; join_case(i, &c, name, sizeof name); i++) {
+        check_same(&c, false, name);
         case_deinit(&c);
     }
 }
@@ -229,13 +243,10 @@ static void test_twice_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_case),
-        cmocka_unit_test(test_dead_code),
-        cmocka_unit_test(test_dead_probe),
-        cmocka_unit_test(test_dead_network),
-        cmocka_unit_test(test_aliases),
-        cmocka_unit_test(test_inlining),
-        cmocka_unit_test(test_twice_changes_nothing),
+        cmocka_unit_test(test_every_case),   cmocka_unit_test(test_pools_and_concatenations),
+        cmocka_unit_test(test_dead_code),    cmocka_unit_test(test_dead_probe),
+        cmocka_unit_test(test_dead_network), cmocka_unit_test(test_aliases),
+        cmocka_unit_test(test_inlining),     cmocka_unit_test(test_twice_changes_nothing),
     };
     return cmocka_run_group_tests(tests, open_ref, close_ref);
 }

@@ -9,6 +9,7 @@
 
 #include "backends.h"
 #include "ops/case_compare.h"
+#include "ops/join_cases.h"
 #include "ops/op_changes.h"
 
 static const pada_backend *ref;
@@ -133,6 +134,24 @@ static void test_pools(void **state)
     assert_int_equal(t.wrong, 0);
 }
 
+/* Pools and concatenations, as they are and simplified. */
+static void test_pools_and_concatenations(void **state)
+{
+    tally t = {0};
+    graph_case c;
+    char name[64];
+
+    (void)state;
+    for (int i = 0; join_case(i, &c, name, sizeof name); i++) {
+        run_everywhere(&c, name, true, &t);
+        pada_graph_simplify(c.graph);
+        run_everywhere(&c, name, true, &t);
+        case_deinit(&c);
+    }
+    assert_int_equal(t.wrong, 0);
+    assert_true(t.right + t.refused > 100);
+}
+
 /* Convolutions of one value that only differ in their activation: what one prepares is not for the next. */
 static void test_activations_of_one_value(void **state)
 {
@@ -154,8 +173,8 @@ static void test_activations_of_one_value(void **state)
     assert_int_equal(t.wrong, 0);
 }
 
-/* An activation that no kernel knows, and a kind of term. */
-enum { UNKNOWN_ACT = 3, UNKNOWN_TERM = 3 };
+/* An activation that no kernel knows, a kind of term, a kind of pool. */
+enum { UNKNOWN_ACT = 3, UNKNOWN_TERM = 3, UNKNOWN_POOL = 2 };
 
 static void unknown_conv(graph_case *c)
 {
@@ -182,10 +201,26 @@ static void unknown_term(graph_case *c)
         c, case_sum1(c, (pada_term){.kind = (pada_term_kind)UNKNOWN_TERM, .x = case_probe(c, 1)}));
 }
 
+static void unknown_pool(graph_case *c)
+{
+    const pada_pool window = {3, 1, 1};
+
+    case_readout(c, pada_graph_pool(c->graph, case_probe(c, 1), &window,
+                                    (pada_pool_kind)UNKNOWN_POOL, PADA_ACT_NONE));
+}
+
+static void unknown_pool_act(graph_case *c)
+{
+    const pada_pool window = {3, 1, 1};
+
+    case_readout(c, pada_graph_pool(c->graph, case_probe(c, 1), &window, PADA_POOL_MAX,
+                                    (pada_act)UNKNOWN_ACT));
+}
+
 static void test_unknown_is_refused(void **state)
 {
     void (*const builds[])(graph_case *) = {unknown_conv, unknown_point, unknown_mean,
-                                            unknown_term};
+                                            unknown_term, unknown_pool,  unknown_pool_act};
     graph_case c;
 
     (void)state;
@@ -210,6 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_convolutions),
         cmocka_unit_test(test_pools),
+        cmocka_unit_test(test_pools_and_concatenations),
         cmocka_unit_test(test_activations_of_one_value),
         cmocka_unit_test(test_unknown_is_refused),
     };

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "ops/join_cases.h"
 #include "ops/op_changes.h"
 
 static const pada_backend *ref;
@@ -154,6 +155,38 @@ static double gap_at(const graph_case *c, const case_result *r, const pada_node 
     return sum / (s.h * s.w);
 }
 
+/* A pool that is a node. */
+static double window_at(const graph_case *c, const case_result *r, const pada_node *node, int n,
+                        int k, int h, int w)
+{
+    const pada_shape s = c->graph->nodes[node->x].shape;
+    double sum = 0, largest = -INFINITY;
+    int count = 0;
+
+    for (int i = 0; i < node->pool.kernel * node->pool.kernel; i++) {
+        const int ih = h * node->pool.stride - node->pool.pad + i / node->pool.kernel;
+        const int iw = w * node->pool.stride - node->pool.pad + i % node->pool.kernel;
+        if (ih < 0 || ih >= s.h || iw < 0 || iw >= s.w) continue;
+        const double a = activated(node->act, at(c, r, node->x, n, k, ih, iw));
+        sum += a;
+        largest = fmax(largest, a);
+        count++;
+    }
+    return node->pool_kind == PADA_POOL_MAX ? largest : sum / count;
+}
+
+/* The term that has channel k, or zero. */
+static double concat_at(const graph_case *c, const case_result *r, const pada_node *node, int n,
+                        int k, int h, int w)
+{
+    for (int i = node->first_term; i < node->first_term + node->n_terms; i++) {
+        const pada_term *t = &c->graph->terms[i];
+        if (k >= t->channel && k < t->channel + c->graph->nodes[t->x].shape.c)
+            return at(c, r, t->x, n, k - t->channel, h, w);
+    }
+    return 0;
+}
+
 static double linear_at(const graph_case *c, const case_result *r, const pada_node *node, int n,
                         int o)
 {
@@ -185,6 +218,8 @@ static bool values_agree(const graph_case *c, const case_result *r, const char *
             case PADA_OP_COMBINE: want = combine_at(c, r, node, n, k, h, w); break;
             case PADA_OP_GAP: want = gap_at(c, r, node, n, k); break;
             case PADA_OP_LINEAR: want = linear_at(c, r, node, n, k); break;
+            case PADA_OP_POOL: want = window_at(c, r, node, n, k, h, w); break;
+            case PADA_OP_CONCAT: want = concat_at(c, r, node, n, k, h, w); break;
             default: break;
             }
             if (fabs(r->values[v][i] - want) <= 1e-11) continue;
@@ -262,6 +297,20 @@ static void test_groups_and_dilation(void **state)
     assert_int_equal(wrong, 0);
 }
 
+static void test_pools_and_concatenations(void **state)
+{
+    int wrong = 0;
+    graph_case c;
+    char name[64];
+
+    (void)state;
+    for (int i = 0; join_case(i, &c, name, sizeof name); i++) {
+        wrong += !is_right(&c, name);
+        case_deinit(&c);
+    }
+    assert_int_equal(wrong, 0);
+}
+
 /* Builds a case whose values are away from kinks. */
 static void build_away_from_kinks(graph_case *c, const sum_case *s)
 {
@@ -300,6 +349,8 @@ static void test_every_operator_was_checked(void **state)
     assert_true(n_checked[PADA_OP_COMBINE] > N_CONV_GRID / 2 + n_sum_cases / 2);
     assert_true(n_checked[PADA_OP_GAP] > N_CONV_GRID);
     assert_true(n_checked[PADA_OP_LINEAR] > N_CONV_GRID);
+    assert_true(n_checked[PADA_OP_POOL] > 10);
+    assert_true(n_checked[PADA_OP_CONCAT] > 1);
 }
 
 /* The gradient is added to what the buffer holds. */
@@ -430,6 +481,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_convolutions),
         cmocka_unit_test(test_groups_and_dilation),
+        cmocka_unit_test(test_pools_and_concatenations),
         cmocka_unit_test(test_everything_else),
         cmocka_unit_test(test_every_operator_was_checked),
         cmocka_unit_test(test_gradients_add_up),

@@ -158,7 +158,11 @@ static pada_status check_node(const pada_program *q, const pada_node *node)
         if (!pada_set_has(CPU_TERMS, (int)q->terms[t].kind))
             return PADA_FAIL(PADA_EUNSUPPORTED, "the cpu backend has no terms of kind %d",
                              (int)q->terms[t].kind);
-    if (node->op == PADA_OP_GAP && !pada_set_has(CPU_ACTS, (int)node->act))
+    if (node->op == PADA_OP_POOL && !pada_set_has(CPU_POOLS, (int)node->pool_kind))
+        return PADA_FAIL(PADA_EUNSUPPORTED, "the cpu backend has no pools of kind %d",
+                         (int)node->pool_kind);
+    if ((node->op == PADA_OP_GAP || node->op == PADA_OP_POOL) &&
+        !pada_set_has(CPU_ACTS, (int)node->act))
         return PADA_FAIL(PADA_EUNSUPPORTED, "the cpu backend has no activation %d", (int)node->act);
     return PADA_OK;
 }

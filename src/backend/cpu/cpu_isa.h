@@ -13,6 +13,11 @@ void PADA_ISA(pada_cpu_combine)(const cpu_term *terms, int n_terms, pada_shape s
                                 cpu_tensor y, float *scratch);
 void PADA_ISA(pada_cpu_combine_grad)(const cpu_term *terms, int n_terms, pada_shape shape,
                                      int n_images, cpu_tensor dy, float *scratch);
+void PADA_ISA(pada_cpu_pool)(const cpu_pool_job *job);
+void PADA_ISA(pada_cpu_pool_grad)(const cpu_pool_job *job);
+void PADA_ISA(pada_cpu_join)(const float *x, int n, pada_shape shape, int first, float *y);
+void PADA_ISA(pada_cpu_part)(const float *dy, pada_shape shape, int first, int n, bool accumulate,
+                             float *dx);
 void PADA_ISA(pada_cpu_moments)(const float *x, pada_shape shape, float *partial);
 void PADA_ISA(pada_cpu_norm_sums)(const float *dy, const float *const *x, const float *const *mean,
                                   int n, pada_shape shape, float *partial);

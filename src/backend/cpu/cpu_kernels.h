@@ -17,6 +17,8 @@
 #define CPU_TERMS \
     (PADA_ONE(PADA_TERM_IDENTITY) | PADA_ONE(PADA_TERM_BATCHNORM) | PADA_ONE(PADA_TERM_AVGPOOL))
 
+#define CPU_POOLS (PADA_ONE(PADA_POOL_AVG) | PADA_ONE(PADA_POOL_MAX)) /* cpu_pool.c */
+
 /* A tensor of a group of images. */
 typedef struct cpu_tensor {
     float *data;
@@ -72,6 +74,20 @@ typedef struct cpu_term {
     bool accumulate;
 } cpu_term;
 
+/* A pool of one image. */
+typedef struct cpu_pool_job {
+    pada_pool pool;
+    pada_pool_kind kind;
+    pada_act act;
+    pada_shape in, out;
+    const float *x;
+    float *y;
+    /* backward */
+    const float *dy;
+    float *dx;
+    bool accumulate;
+} cpu_pool_job;
+
 #define CPU_MAX_TERMS 16 /* of one combine */
 
 typedef struct cpu_kernels {
@@ -84,6 +100,13 @@ typedef struct cpu_kernels {
                     cpu_tensor y, float *scratch);
     void (*combine_grad)(const cpu_term *terms, int n_terms, pada_shape shape, int n_images,
                          cpu_tensor dy, float *scratch);
+    void (*pool)(const cpu_pool_job *job);
+    void (*pool_grad)(const cpu_pool_job *job);
+    /* Of one image, channels [first, first + n) of y = those of x. What y has besides is written by
+     * others, who may come before: lanes of x that are padding are left out. */
+    void (*join)(const float *x, int n, pada_shape shape, int first, float *y);
+    /* The other way round: dx (+)= channels [first, first + n) of dy; padding of dx becomes zero. */
+    void (*part)(const float *dy, pada_shape shape, int first, int n, bool accumulate, float *dx);
     /* Moments of one image: a shift k, sum(x - k) and sum((x - k)^2), one vector per channel block
      * each. */
     void (*moments)(const float *x, pada_shape shape, float *partial);

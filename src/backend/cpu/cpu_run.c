@@ -178,6 +178,55 @@ static void run_gap(const group *g, const pada_instr *instr)
     }
 }
 
+static void run_pool(const group *g, const pada_instr *instr)
+{
+    const pada_node *node = &g->r->q->nodes[instr->v];
+    const bool forward = instr->code == PADA_CODE_POOL_FWD;
+    const cpu_tensor x = value(g, node->x), y = forward ? value(g, instr->v) : grad(g, instr->v);
+    const cpu_tensor dx = forward ? (cpu_tensor){0} : grad(g, node->x);
+    cpu_pool_job job = {.pool = node->pool,
+                        .kind = node->pool_kind,
+                        .act = node->act,
+                        .in = g->r->q->nodes[node->x].shape,
+                        .out = node->shape,
+                        .accumulate = instr->accumulate};
+
+    for (int n = 0; n < g->n; n++) {
+        job.x = x.data + n * x.stride;
+        if (forward) {
+            job.y = y.data + n * y.stride;
+            g->r->d->k->pool(&job);
+        } else {
+            job.dy = y.data + n * y.stride;
+            job.dx = dx.data + n * dx.stride;
+            g->r->d->k->pool_grad(&job);
+        }
+    }
+}
+
+static void run_concat(const group *g, const pada_instr *instr)
+{
+    const pada_program *q = g->r->q;
+    const pada_node *node = &q->nodes[instr->v];
+    const bool forward = instr->code == PADA_CODE_CONCAT_FWD;
+    const cpu_tensor y = forward ? value(g, instr->v) : grad(g, instr->v);
+
+    for (int n = 0; n < g->n; n++) {
+        float *whole = y.data + n * y.stride;
+        if (forward) memset(whole, 0, (size_t)y.stride * sizeof *whole); /* gaps and padding */
+        for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
+            const pada_value x = q->terms[t].x;
+            const int first = q->terms[t].channel, count = q->nodes[x].shape.c;
+            const cpu_tensor part = forward ? value(g, x) : grad(g, x);
+            float *at = part.data + n * part.stride;
+            if (forward)
+                g->r->d->k->join(at, count, node->shape, first, whole);
+            else
+                g->r->d->k->part(whole, node->shape, first, count, q->term_plans[t].accumulate, at);
+        }
+    }
+}
+
 static void run_linear(const group *g, const pada_instr *instr, const cpu_layer *layer)
 {
     const run *r = g->r;
@@ -305,6 +354,10 @@ static void run_instr(const group *g, int i)
     case PADA_CODE_COMBINE_FWD:
     case PADA_CODE_COMBINE_BWD: run_combine(g, instr); break;
     case PADA_CODE_NORM_SUMS: run_norm_sums(g, instr); break;
+    case PADA_CODE_POOL_FWD:
+    case PADA_CODE_POOL_BWD: run_pool(g, instr); break;
+    case PADA_CODE_CONCAT_FWD:
+    case PADA_CODE_CONCAT_BWD: run_concat(g, instr); break;
     case PADA_CODE_GAP_FWD:
     case PADA_CODE_GAP_BWD: run_gap(g, instr); break;
     case PADA_CODE_LINEAR_FWD:

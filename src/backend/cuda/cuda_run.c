@@ -341,6 +341,10 @@ static void run_instr(const run *r, const pada_instr *instr, bool accumulate)
     case PADA_CODE_TAP_KEEP:
     case PADA_CODE_ALIGN_FWD:
     case PADA_CODE_ALIGN_BWD: tap(r, instr, accumulate); break;
+    case PADA_CODE_POOL_FWD:
+    case PADA_CODE_POOL_BWD:
+    case PADA_CODE_CONCAT_FWD:
+    case PADA_CODE_CONCAT_BWD: PADA_ASSERT(false); break; /* refused: pada_cuda_check */
     }
     if (instr->stats) moments(r, instr->v);
 }

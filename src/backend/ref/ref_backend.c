@@ -342,6 +342,43 @@ static void gap(const run *r, const pada_instr *instr, int n)
                 df[i / plane] / (double)plane * pada_ref_act_slope(node->act, x[i]);
 }
 
+static void pool(const run *r, const pada_instr *instr, int n)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    const pada_shape in = r->q->nodes[node->x].shape;
+    const double *x = value(r, node->x, n);
+
+    if (instr->code == PADA_CODE_POOL_FWD) {
+        pada_ref_pool(node, in, x, value(r, instr->v, n));
+        return;
+    }
+    double *dx = grad(r, node->x, n);
+    if (!instr->accumulate) memset(dx, 0, (size_t)pada_shape_count(in) * sizeof *dx);
+    pada_ref_pool_grad_add(node, in, x, grad(r, instr->v, n), dx);
+}
+
+static void concat(const run *r, const pada_instr *instr, int n)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    const bool forward = instr->code == PADA_CODE_CONCAT_FWD;
+    const int64_t plane = (int64_t)node->shape.h * node->shape.w;
+    double *y = forward ? value(r, instr->v, n) : grad(r, instr->v, n);
+
+    if (forward) memset(y, 0, (size_t)pada_shape_count(node->shape) * sizeof *y);
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
+        const pada_term *term = &r->q->terms[t];
+        const int64_t count = pada_shape_count(r->q->nodes[term->x].shape);
+        double *part = y + term->channel * plane;
+        if (forward) {
+            memcpy(part, value(r, term->x, n), (size_t)count * sizeof *part);
+            continue;
+        }
+        double *dx = grad(r, term->x, n);
+        for (int64_t i = 0; i < count; i++)
+            dx[i] = (r->q->term_plans[t].accumulate ? dx[i] : 0) + part[i];
+    }
+}
+
 static void linear_forward(const run *r, const pada_instr *instr, int n)
 {
     const pada_node *node = &r->q->nodes[instr->v];
@@ -432,6 +469,10 @@ static void run_image(const run *r, const pada_instr *instr, int n)
     case PADA_CODE_GAP_FWD:
     case PADA_CODE_GAP_BWD: gap(r, instr, n); break;
     case PADA_CODE_COMBINE_BWD: combine_backward(r, instr, n); break;
+    case PADA_CODE_POOL_FWD:
+    case PADA_CODE_POOL_BWD: pool(r, instr, n); break;
+    case PADA_CODE_CONCAT_FWD:
+    case PADA_CODE_CONCAT_BWD: concat(r, instr, n); break;
     case PADA_CODE_CONV_BWD: conv_backward(r, instr, n); break;
     case PADA_CODE_TAP_KEEP:
     case PADA_CODE_ALIGN_FWD:

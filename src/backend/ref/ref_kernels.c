@@ -156,6 +156,60 @@ void pada_ref_avgpool_grad_add(const pada_pool *pool, pada_shape in, pada_shape 
     avgpool(pool, in, out, dx, (double *)dy, 1);
 }
 
+/* One window [h0, h1) x [w0, w1) of a channel: its pool and, where dx is given, the gradient. */
+static double pool_window(const pada_node *node, int width, const int *rows, const int *columns,
+                          const double *x, double dy, double *dx)
+{
+    const double count = (double)(rows[1] - rows[0]) * (columns[1] - columns[0]);
+    double sum = 0, largest = 0;
+    int64_t best = -1;
+
+    for (int h = rows[0]; h < rows[1]; h++)
+        for (int w = columns[0]; w < columns[1]; w++) {
+            const int64_t i = (int64_t)h * width + w;
+            const double a = pada_ref_act(node->act, x[i]);
+            sum += a / count;
+            if (node->pool_kind == PADA_POOL_AVG && dx)
+                dx[i] += dy / count * pada_ref_act_slope(node->act, x[i]);
+            if (best >= 0 && !(a > largest) && !isnan(a)) continue;
+            best = i;
+            largest = a;
+        }
+    if (node->pool_kind == PADA_POOL_AVG) return sum;
+    if (dx) dx[best] += dy * pada_ref_act_slope(node->act, x[best]);
+    return largest;
+}
+
+static void pool(const pada_node *node, pada_shape in, const double *x, double *y, const double *dy,
+                 double *dx)
+{
+    const pada_shape out = node->shape;
+
+    for (int c = 0; c < in.c; c++)
+        for (int h = 0; h < out.h; h++)
+            for (int w = 0; w < out.w; w++) {
+                const int64_t from = (int64_t)c * in.h * in.w,
+                              to = ((int64_t)c * out.h + h) * out.w + w;
+                int rows[2], columns[2];
+                window(h, in.h, &node->pool, &rows[0], &rows[1]);
+                window(w, in.w, &node->pool, &columns[0], &columns[1]);
+                const double value = pool_window(node, in.w, rows, columns, x + from,
+                                                 dy ? dy[to] : 0, dx ? dx + from : NULL);
+                if (y) y[to] = value;
+            }
+}
+
+void pada_ref_pool(const pada_node *node, pada_shape in, const double *x, double *y)
+{
+    pool(node, in, x, y, NULL, NULL);
+}
+
+void pada_ref_pool_grad_add(const pada_node *node, pada_shape in, const double *x, const double *dy,
+                            double *dx)
+{
+    pool(node, in, x, NULL, dy, dx);
+}
+
 void pada_ref_moments(const double *x, int64_t n, int64_t stride, pada_shape shape, int c,
                       double *mean, double *variance)
 {

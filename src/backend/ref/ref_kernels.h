@@ -29,6 +29,11 @@ void pada_ref_avgpool_add(const pada_pool *pool, pada_shape in, pada_shape out, 
 void pada_ref_avgpool_grad_add(const pada_pool *pool, pada_shape in, pada_shape out,
                                const double *dy, double *dx);
 
+/* y = pool(act(x)), and dx += the gradient of it. */
+void pada_ref_pool(const pada_node *node, pada_shape in, const double *x, double *y);
+void pada_ref_pool_grad_add(const pada_node *node, pada_shape in, const double *x, const double *dy,
+                            double *dx);
+
 /* mean and biased variance of channel c over n images, `stride` elements apart. */
 void pada_ref_moments(const double *x, int64_t n, int64_t stride, pada_shape shape, int c,
                       double *mean, double *variance);
