@@ -294,6 +294,36 @@ pada_feature pada_build_sum(pada_builder *b, pada_shape shape, const pada_term *
     return y;
 }
 
+pada_feature pada_build_pool(pada_builder *b, pada_feature x, const pada_pool *pool,
+                             pada_pool_kind kind, pada_act act)
+{
+    pada_feature y = {PADA_ZERO, x.shape};
+
+    note(b, pada_pool_shape(pool, x.shape, &y.shape));
+    if (adds_node(b, 0)) y.value = pada_graph_pool(b->graph, x.value, pool, kind, act);
+    return y;
+}
+
+pada_feature pada_build_concat(pada_builder *b, const pada_feature *parts, int n_parts)
+{
+    pada_value values[PADA_MAX_CONCAT];
+    int channels[PADA_MAX_CONCAT];
+    pada_feature y = {PADA_ZERO, parts[0].shape};
+
+    PADA_ASSERT(n_parts >= 1 && n_parts <= PADA_MAX_CONCAT);
+    y.shape.c = 0;
+    for (int i = 0; i < n_parts; i++) {
+        values[i] = parts[i].value;
+        channels[i] = parts[i].shape.c;
+        y.shape.c += parts[i].shape.c;
+        if (parts[i].shape.h != y.shape.h || parts[i].shape.w != y.shape.w)
+            note(b, PADA_FAIL(PADA_EINVAL, "concat of %dx%d and %dx%d pixels", y.shape.h, y.shape.w,
+                              parts[i].shape.h, parts[i].shape.w));
+    }
+    if (adds_node(b, n_parts)) y.value = pada_graph_concat(b->graph, values, channels, n_parts);
+    return y;
+}
+
 pada_feature pada_build_gap(pada_builder *b, pada_feature x, pada_act act)
 {
     pada_feature y = {PADA_ZERO, {x.shape.c, 1, 1}};

@@ -33,6 +33,8 @@ typedef struct pada_feature {
     pada_shape shape;
 } pada_feature;
 
+#define PADA_MAX_CONCAT 16
+
 typedef enum pada_bias {
     PADA_BIAS_NONE,
     PADA_BIAS_ADDED,
@@ -73,6 +75,11 @@ pada_feature pada_build_conv(pada_builder *b, pada_feature x, const pada_conv *c
 void pada_build_norm(pada_builder *b, pada_feature z, const char *module, pada_term *term);
 /* A sum of that shape, also where all terms are zero. */
 pada_feature pada_build_sum(pada_builder *b, pada_shape shape, const pada_term *terms, int n_terms);
+/* A pool that is a node of its own; the average of a term (PADA_TERM_AVGPOOL) costs less where a sum follows. */
+pada_feature pada_build_pool(pada_builder *b, pada_feature x, const pada_pool *pool,
+                             pada_pool_kind kind, pada_act act);
+/* All channels of 1 to PADA_MAX_CONCAT features of one size, one behind the other. */
+pada_feature pada_build_concat(pada_builder *b, const pada_feature *parts, int n_parts);
 pada_feature pada_build_gap(pada_builder *b, pada_feature x, pada_act act);
 /* With bias. Counts a multiply-add per weight. */
 pada_feature pada_build_linear(pada_builder *b, pada_feature x, int n_out, const char *module);
