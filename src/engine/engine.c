@@ -122,10 +122,11 @@ void pada_engine_destroy(pada_engine *e)
     if (e->device) {
         void *buffers[] = {e->weights,        e->grads,        e->work,         e->saved_weights,
                            e->results.loss,   e->results.norm, e->results.rank, e->ema.average,
-                           e->ema.statistics, e->held[0],      e->held[1],      e->differences,
-                           e->taps,           e->results.align};
+                           e->ema.statistics, e->differences,  e->taps,         e->results.align};
         for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
             e->backend->release(e->device, buffers[i]);
+        for (int split = 0; split < PADA_N_SPLITS; split++)
+            e->backend->release(e->device, e->held[split]);
         pada__states_release(e, &e->states);
         pada__states_release(e, &e->saved_states);
         pada__states_release(e, &e->other_states);
