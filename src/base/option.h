@@ -52,6 +52,7 @@ typedef struct pada_opt {
     /* Names that people try instead, "path|network": a wrong name that is one of them is answered
      * with this option, however unlike it is. */
     const char *tried;
+    bool newer; /* stored only where it is not its default, so that older runs resume */
 } pada_opt;
 
 /* A set of tables bound to structs, and the words that are not flags. */

@@ -22,6 +22,17 @@
         .name = option_name, .type = PADA_OPT_CHOICE, .offset = offsetof(pada_recipe, field), \
         .default_value = value, .choices = words, .help = text                                \
     }
+/* The same for options that runs of 0.1 do not have. */
+#define NEWER_REAL(option_name, field, value, high, text)                                       \
+    {                                                                                           \
+        .name = option_name, .type = PADA_OPT_DOUBLE, .offset = offsetof(pada_recipe, field),   \
+        .default_value = value, .min = 0, .max = high, .meta = "X", .help = text, .newer = true \
+    }
+#define NEWER_CHOICE(option_name, field, value, words, text)                                  \
+    {                                                                                         \
+        .name = option_name, .type = PADA_OPT_CHOICE, .offset = offsetof(pada_recipe, field), \
+        .default_value = value, .choices = words, .help = text, .newer = true                 \
+    }
 
 /* What a supernet and a network alone have in common, but for the defaults. */
 #define COMMON_OPTIONS(epochs_value, lr_value, decay_value, clip_value, nesterov_value)            \
@@ -31,16 +42,16 @@
         REAL("lr-min", lr_min, "0", 1e3, "learning rate that the schedule approaches"),            \
         CHOICE("lr-schedule", lr_schedule, "cosine", "cosine|linear|constant",                     \
                "learning rates over the epochs"),                                                  \
-        CHOICE("optimizer", optimizer, "sgd", "sgd|rmsprop|adam",                                  \
-               "how gradients move weights; rmsprop is TensorFlow's form"),                        \
+        NEWER_CHOICE("optimizer", optimizer, "sgd", "sgd|rmsprop|adam",                            \
+                     "how gradients move weights; rmsprop is TensorFlow's form"),                  \
         REAL("momentum", momentum, "0.9", 1, "momentum of the optimiser; adam: beta1"),            \
-        REAL("square-decay", square_decay, "0", 1,                                                 \
-             "rmsprop, adam: decay of the mean of squared gradients; 0: 0.9, 0.999"),              \
-        REAL("epsilon", epsilon, "0", 1, "rmsprop, adam: below the root; 0: 0.001, 1e-8"),         \
+        NEWER_REAL("square-decay", square_decay, "0", 1,                                           \
+                   "rmsprop, adam: decay of the mean of squared gradients; 0: 0.9, 0.999"),        \
+        NEWER_REAL("epsilon", epsilon, "0", 1, "rmsprop, adam: below the root; 0: 0.001, 1e-8"),   \
         REAL("weight-decay", weight_decay, decay_value, 1e3, "weight decay, on every parameter"),  \
         REAL("clip", clip, clip_value, 1e9, "largest norm of the whole gradient; 0: no clipping"), \
-        REAL("ema", ema, "0", 0.999999999,                                                         \
-             "decay of an average of the weights, which evaluations take; 0: none"),               \
+        NEWER_REAL("ema", ema, "0", 0.999999999,                                                   \
+                   "decay of an average of the weights, which evaluations take; 0: none"),         \
         FLAG("nesterov", nesterov, nesterov_value, "Nesterov's form of momentum"),                 \
         FLAG("augment", augment, "true", "random crops and flips"),                                \
     {                                                                                              \

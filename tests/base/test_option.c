@@ -16,25 +16,25 @@ typedef struct settings {
 
 static const pada_opt table[] = {
     {"batch-size", PADA_OPT_INT, offsetof(settings, batch_size), "256", 1, 1e6, NULL, "N",
-     "images per step", false, NULL, "batch", NULL},
+     "images per step", false, NULL, "batch", NULL, false},
     {"depth", PADA_OPT_INT, offsetof(settings, depth), NULL, 1, 9, NULL, NULL, "layers", false,
-     NULL, NULL, "layers|size"},
+     NULL, NULL, "layers|size", false},
     {"seed", PADA_OPT_U64, offsetof(settings, seed), "0", 0, 0, NULL, NULL, "of all random numbers",
-     false, NULL, NULL, NULL},
+     false, NULL, NULL, NULL, false},
     {"lr", PADA_OPT_DOUBLE, offsetof(settings, lr), "0.025", 0, 1, NULL, NULL, "learning rate",
-     false, NULL, NULL, NULL},
+     false, NULL, NULL, NULL, false},
     {"decay", PADA_OPT_DOUBLE, offsetof(settings, decay), NULL, 0, 0, NULL, NULL, "weight decay",
-     false, NULL, NULL, NULL},
+     false, NULL, NULL, NULL, false},
     {"amp", PADA_OPT_BOOL, offsetof(settings, amp), "true", 0, 0, NULL, NULL, "mixed precision",
-     false, NULL, NULL, NULL},
+     false, NULL, NULL, NULL, false},
     {"verbose", PADA_OPT_BOOL, offsetof(settings, verbose), NULL, 0, 0, NULL, NULL, "say more",
-     false, NULL, NULL, NULL},
+     false, NULL, NULL, NULL, false},
     {"out", PADA_OPT_STRING, offsetof(settings, out), NULL, 0, 0, NULL, "DIR", "run folder", false,
-     NULL, NULL, NULL},
+     NULL, NULL, NULL, false},
     {"note", PADA_OPT_STRING, offsetof(settings, note), "none", 0, 0, NULL, NULL, NULL, false, NULL,
-     NULL, NULL},
+     NULL, NULL, false},
     {"method", PADA_OPT_CHOICE, offsetof(settings, method), "pada", 0, 0, "spos|pada", NULL,
-     "strategy", false, NULL, NULL, NULL},
+     "strategy", false, NULL, NULL, NULL, false},
     {0},
 };
 
@@ -411,7 +411,7 @@ static void long_usage_gets_its_own_line(void **state)
 {
     static const pada_opt wide[] = {
         {"algorithm-of-the-search", PADA_OPT_CHOICE, 0, NULL, 0, 0, "evolution|random", NULL, "how",
-         false, NULL, NULL, NULL},
+         false, NULL, NULL, NULL, false},
         {0},
     };
     pada_options *other;
@@ -445,6 +445,40 @@ static void dump_is_yaml_in_table_order(void **state)
                                               "note: \"none\"\n"
                                               "method: \"pada\"\n");
     pada_text_deinit(&text);
+}
+
+/* A run that was begun before an option existed has to match one that leaves it alone. */
+static void dump_has_newer_options_only_if_they_are_set(void **state)
+{
+    static const pada_opt newer[] = {
+        {.name = "rule",
+         .type = PADA_OPT_CHOICE,
+         .offset = offsetof(settings, method),
+         .default_value = "sgd",
+         .choices = "sgd|adam",
+         .newer = true},
+        {.name = "ema",
+         .type = PADA_OPT_DOUBLE,
+         .offset = offsetof(settings, lr),
+         .default_value = "0",
+         .newer = true},
+        {.name = NULL},
+    };
+    static const char *const words[] = {"--rule", "adam", "--ema", "0.5"};
+    pada_options *other;
+    pada_text text = {0};
+    settings target;
+
+    (void)state;
+    assert_ok(pada_options_create(&other));
+    assert_ok(pada_options_bind(other, newer, &target));
+    pada_options_dump(other, &text);
+    assert_string_equal(pada_text_str(&text), "");
+    assert_ok(pada_options_parse(other, 4, words));
+    pada_options_dump(other, &text);
+    assert_string_equal(pada_text_str(&text), "rule: \"adam\"\nema: 0.5\n");
+    pada_text_deinit(&text);
+    pada_options_destroy(other);
 }
 
 /* Dumps the values and loads them into a second set. */
@@ -576,7 +610,8 @@ static void destroy_clears_the_strings(void **state)
 static void tables_can_be_combined(void **state)
 {
     static const pada_opt second[] = {
-        {"gamma", PADA_OPT_DOUBLE, 0, "2", 0, 0, NULL, NULL, "exponent", false, NULL, NULL, NULL},
+        {"gamma", PADA_OPT_DOUBLE, 0, "2", 0, 0, NULL, NULL, "exponent", false, NULL, NULL, NULL,
+         false},
         {0},
     };
     double gamma;
@@ -657,6 +692,7 @@ int main(void)
         unit(other_defaults_give_way_to_users),
         unit(long_usage_gets_its_own_line),
         unit(dump_is_yaml_in_table_order),
+        unit(dump_has_newer_options_only_if_they_are_set),
         unit(dump_reads_back_the_same),
         unit(dump_refuses_what_it_cannot_write),
         unit(destroy_clears_the_strings),
