@@ -2,7 +2,7 @@
 # test_recipes.sh - every recipe trains, in small, with the method it names; every method has one.
 . "$PADA_SOURCE/tests/cli/harness.sh"
 
-small='--channels 4 --cells 1 --epochs 2 --hold-out 0.7 --batch-size 300 --validate 0 --threads 2 --quiet --no-events'
+small='--channels 4 --cells 1 --epochs 2 --hold-out 0.9 --batch-size 100 --validate 0 --threads 2 --quiet --no-events'
 
 for recipe in "$PADA_SOURCE"/recipes/*.yaml; do
     name=$(basename "$recipe" .yaml)
