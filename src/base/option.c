@@ -452,19 +452,19 @@ void pada_options_help(const pada_options *options, pada_text *out)
     }
 }
 
-/* Whether an option has its default, by what a dump would write. */
-static bool is_default(const entry *e)
+/* Whether an option has the value of runs that are older than it, by what a dump would write. */
+static bool is_as_before(const entry *e)
 {
     const bool quoted = e->opt->type == PADA_OPT_CHOICE || e->opt->type == PADA_OPT_STRING;
-    pada_text value = {0}, usual = {0};
+    pada_text value = {0}, before = {0};
 
-    if (!e->default_value) return false;
+    if (!e->opt->before) return false;
     pada__opt_write(e->opt, e->field, &value);
-    pada_text_add(&usual, quoted ? "\"%s\"" : "%s", e->default_value);
-    const bool equal = value.status == PADA_OK && usual.status == PADA_OK &&
-                       strcmp(pada_text_str(&value), pada_text_str(&usual)) == 0;
+    pada_text_add(&before, quoted ? "\"%s\"" : "%s", e->opt->before);
+    const bool equal = value.status == PADA_OK && before.status == PADA_OK &&
+                       strcmp(pada_text_str(&value), pada_text_str(&before)) == 0;
     pada_text_deinit(&value);
-    pada_text_deinit(&usual);
+    pada_text_deinit(&before);
     return equal;
 }
 
@@ -473,7 +473,7 @@ void pada_options_dump(const pada_options *options, pada_text *out)
     for (int i = 0; i < options->n_entries; i++) {
         const entry *e = &options->entries[i];
         if (e->opt->session || !pada__opt_can_be_given(e->opt, e->field)) continue;
-        if (e->opt->newer && is_default(e)) continue;
+        if (is_as_before(e)) continue;
         pada_text_add(out, "%s: ", e->opt->name);
         pada__opt_write(e->opt, e->field, out);
         pada_text_add(out, "\n");

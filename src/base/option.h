@@ -52,7 +52,9 @@ typedef struct pada_opt {
     /* Names that people try instead, "path|network": a wrong name that is one of them is answered
      * with this option, however unlike it is. */
     const char *tried;
-    bool newer; /* stored only where it is not its default, so that older runs resume */
+    /* What runs had that are older than the option, as a user would type it. config.yaml leaves this value out, so that
+     * they resume. NULL: the option is as old as runs. */
+    const char *before;
 } pada_opt;
 
 /* A set of tables bound to structs, and the words that are not flags. */

@@ -16,7 +16,6 @@
 #include "cli/space_args.h"
 #include "cli/stop_signal.h"
 #include "cli/train_args.h"
-#include "engine/engine_statistics.h"
 #include "study/builtin_truth.h"
 #include "study/metrics.h"
 #include "study/path_list.h"
@@ -103,9 +102,9 @@ static const pada_opt options_table[] = {
      .offset = offsetof(truth, statistics),
      .default_value = "batch",
      .choices = "batch|running", /* in the order of pada_statistics */
+     .before = "batch",
      .help =
-         "what batch norm is normalised by in the test: the batch, or statistics kept in training",
-     .session = true}, /* open_folder notes it, so that folders without it are of `batch` */
+         "what batch norm is normalised by in the test: the batch, or statistics kept in training"},
     {.name = "builtin",
      .type = PADA_OPT_BOOL,
      .offset = offsetof(truth, builtin),
@@ -204,8 +203,6 @@ static pada_status open_folder(truth *t, const pada_options *options)
     pada_status st;
 
     pada_options_dump(options, &config);
-    if (pada_engine_statistics(t->engine) == PADA_STATISTICS_RUNNING)
-        pada_text_add(&config, "statistics: running\n");
     if ((st = config.status) != PADA_OK) goto out;
     if ((st = pada_run_env(t->engine, t->data, &start)) != PADA_OK) goto out;
     if ((st = pada_run_lock_take(&t->lock, t->out)) != PADA_OK) goto out;

@@ -22,16 +22,16 @@
         .name = option_name, .type = PADA_OPT_CHOICE, .offset = offsetof(pada_recipe, field), \
         .default_value = value, .choices = words, .help = text                                \
     }
-/* The same for options that runs of 0.1 do not have. */
-#define NEWER_REAL(option_name, field, value, high, text)                                       \
-    {                                                                                           \
-        .name = option_name, .type = PADA_OPT_DOUBLE, .offset = offsetof(pada_recipe, field),   \
-        .default_value = value, .min = 0, .max = high, .meta = "X", .help = text, .newer = true \
+/* The same for options that runs of 0.1 do not have; those had what is the default. */
+#define NEWER_REAL(option_name, field, value, high, text)                                         \
+    {                                                                                             \
+        .name = option_name, .type = PADA_OPT_DOUBLE, .offset = offsetof(pada_recipe, field),     \
+        .default_value = value, .min = 0, .max = high, .meta = "X", .help = text, .before = value \
     }
 #define NEWER_CHOICE(option_name, field, value, words, text)                                  \
     {                                                                                         \
         .name = option_name, .type = PADA_OPT_CHOICE, .offset = offsetof(pada_recipe, field), \
-        .default_value = value, .choices = words, .help = text, .newer = true                 \
+        .default_value = value, .choices = words, .help = text, .before = value               \
     }
 
 /* What a supernet and a network alone have in common, but for the defaults. */
