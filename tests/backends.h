@@ -30,4 +30,14 @@ static inline bool is_absent_backend(const pada_backend *backend, pada_status st
     return true;
 }
 
+/* Whether this machine has what the backend runs on. */
+static inline bool is_present_backend(const pada_backend *backend)
+{
+    pada_device *device;
+
+    if (is_absent_backend(backend, backend->open(&device, 1))) return false;
+    backend->close(device);
+    return true;
+}
+
 #endif

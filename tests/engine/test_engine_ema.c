@@ -99,10 +99,7 @@ static void average_is_that_of_a_plain_loop(void **state)
     check_backend(ref);
     for (int i = 0; i < pada_backend_count(); i++) {
         const pada_backend *backend = pada_backend_get(i);
-        pada_device *device;
-        if (!is_tested_backend(backend) || is_absent_backend(backend, backend->open(&device, 1)))
-            continue;
-        backend->close(device);
+        if (!is_tested_backend(backend) || !is_present_backend(backend)) continue;
         check_backend(backend);
     }
 }

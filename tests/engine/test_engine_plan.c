@@ -170,10 +170,7 @@ static void kept_plans_compute_the_same(void **state)
     (void)state;
     for (int i = 0; i < pada_backend_count(); i++) {
         const pada_backend *backend = pada_backend_get(i);
-        pada_device *device;
-        if (!is_tested_backend(backend) || is_absent_backend(backend, backend->open(&device, 1)))
-            continue;
-        backend->close(device);
+        if (!is_tested_backend(backend) || !is_present_backend(backend)) continue;
         const int n = run_all(backend, false, kept);
         assert_true(n < 1 << 16 && n == run_all(backend, true, fresh));
         assert_memory_equal(kept, fresh, (size_t)n * sizeof *kept);

@@ -108,10 +108,8 @@ static void variance_is_that_of_the_gradients(void **state)
     for (int i = 0; i < pada_backend_count(); i++) {
         const pada_backend *backend = pada_backend_get(i);
         const bool is_ref = strcmp(backend->name, "ref") == 0;
-        pada_device *device;
         if (!is_ref && !is_tested_backend(backend)) continue;
-        if (is_absent_backend(backend, backend->open(&device, 1))) continue;
-        backend->close(device);
+        if (!is_present_backend(backend)) continue;
         check_backend(backend, is_ref ? 1e-10 : 1e-4);
     }
 }

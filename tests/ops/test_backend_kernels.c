@@ -9,22 +9,7 @@
 #include "backends.h"
 #include "ops/case_compare.h"
 #include "ops/op_cases.h"
-
-static const pada_backend *ref;
-static pada_device *oracle;
-
-static int open_ref(void **state)
-{
-    (void)state;
-    return pada_backend_find(&ref, "ref") == PADA_OK && ref->open(&oracle, 1) == PADA_OK ? 0 : -1;
-}
-
-static int close_ref(void **state)
-{
-    (void)state;
-    ref->close(oracle);
-    return 0;
-}
+#include "ops/oracle.h"
 
 /* Opens backend i of the registry; false if it is none to test, or this machine lacks the
  * instructions or the device. */

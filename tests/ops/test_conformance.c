@@ -11,22 +11,7 @@
 #include "ops/case_compare.h"
 #include "ops/join_cases.h"
 #include "ops/op_changes.h"
-
-static const pada_backend *ref;
-static pada_device *oracle;
-
-static int open_ref(void **state)
-{
-    (void)state;
-    return pada_backend_find(&ref, "ref") == PADA_OK && ref->open(&oracle, 1) == PADA_OK ? 0 : -1;
-}
-
-static int close_ref(void **state)
-{
-    (void)state;
-    ref->close(oracle);
-    return 0;
-}
+#include "ops/oracle.h"
 
 /* What the backends under test made of the cases. */
 typedef struct tally {

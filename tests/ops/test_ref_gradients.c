@@ -6,28 +6,13 @@
 
 #include "ops/join_cases.h"
 #include "ops/op_changes.h"
-
-static const pada_backend *ref;
-static pada_device *device;
-
-static int open_ref(void **state)
-{
-    (void)state;
-    return pada_backend_find(&ref, "ref") == PADA_OK && ref->open(&device, 1) == PADA_OK ? 0 : -1;
-}
-
-static int close_ref(void **state)
-{
-    (void)state;
-    ref->close(device);
-    return 0;
-}
+#include "ops/oracle.h"
 
 static double objective(const graph_case *c)
 {
     case_result r;
 
-    case_run(c, ref, device, c->graph->taps ? CASE_TRAIN : CASE_EVAL, &r);
+    case_run(c, ref, oracle, c->graph->taps ? CASE_TRAIN : CASE_EVAL, &r);
     const double value = case_objective(c, &r);
     case_result_deinit(&r);
     return value;
@@ -240,7 +225,7 @@ static bool is_right(graph_case *c, const char *name)
     enum { SAMPLE = 10 };
     case_result r;
 
-    case_run(c, ref, device, CASE_TRAIN_STAGED, &r);
+    case_run(c, ref, oracle, CASE_TRAIN_STAGED, &r);
     bool agree = values_agree(c, &r, name);
     for (int i = 0; i < c->n_images; i++)
         if (!isfinite(r.loss[i])) fail_msg("%s: loss %g", name, r.loss[i]);
@@ -263,6 +248,18 @@ static bool is_right(graph_case *c, const char *name)
     return agree;
 }
 
+static bool is_right_conv(const conv_case *k, int seed)
+{
+    graph_case c;
+    char name[128];
+
+    conv_case_name(k, name, sizeof name);
+    conv_case_build(&c, k, (uint64_t)seed);
+    const bool right = is_right(&c, name);
+    case_deinit(&c);
+    return right;
+}
+
 static void test_convolutions(void **state)
 {
     int wrong = 0;
@@ -270,12 +267,7 @@ static void test_convolutions(void **state)
     (void)state;
     for (int i = 0; i < N_CONV_GRID; i++) {
         const conv_case k = conv_grid(i);
-        graph_case c;
-        char name[128];
-        conv_case_name(&k, name, sizeof name);
-        conv_case_build(&c, &k, (uint64_t)i);
-        wrong += !is_right(&c, name);
-        case_deinit(&c);
+        wrong += !is_right_conv(&k, i);
     }
     assert_int_equal(wrong, 0);
 }
@@ -286,14 +278,8 @@ static void test_groups_and_dilation(void **state)
     conv_case k;
 
     (void)state;
-    for (int i = 0; group_grid(i, &k); i++) {
-        graph_case c;
-        char name[128];
-        conv_case_name(&k, name, sizeof name);
-        conv_case_build(&c, &k, (uint64_t)i);
-        wrong += !is_right(&c, name);
-        case_deinit(&c);
-    }
+    for (int i = 0; group_grid(i, &k); i++)
+        wrong += !is_right_conv(&k, i);
     assert_int_equal(wrong, 0);
 }
 
@@ -319,7 +305,7 @@ static void build_away_from_kinks(graph_case *c, const sum_case *s)
         case_init(c, (pada_shape){3, 6, 5}, 2, seed);
         s->build(c);
         if (!s->kinks) return;
-        case_run(c, ref, device, CASE_TRAIN_STAGED, &r);
+        case_run(c, ref, oracle, CASE_TRAIN_STAGED, &r);
         const double distance = case_kink_distance(c, &r);
         case_result_deinit(&r);
         if (distance > 5e-4) return;
@@ -362,9 +348,9 @@ static void test_gradients_add_up(void **state)
     (void)state;
     case_init(&c, (pada_shape){3, 6, 5}, 2, 1);
     sum_cases[0].build(&c);
-    case_run(&c, ref, device, CASE_TRAIN, &first);
+    case_run(&c, ref, oracle, CASE_TRAIN, &first);
     c.grad_start = 2;
-    case_run(&c, ref, device, CASE_TRAIN, &second);
+    case_run(&c, ref, oracle, CASE_TRAIN, &second);
     for (int t = 0; t < c.n_tensors; t++)
         for (int64_t k = 0; k < c.tensors[t].range.count; k++) {
             const int64_t i = c.tensors[t].range.first + k;
@@ -387,7 +373,7 @@ static void test_probe(void **state)
         if (strncmp(sum_cases[i].name, "probe", 5) != 0) continue;
         case_init(&c, (pada_shape){3, 6, 5}, 3, 8);
         sum_cases[i].build(&c);
-        case_run(&c, ref, device, CASE_TRAIN_STAGED, &r);
+        case_run(&c, ref, oracle, CASE_TRAIN_STAGED, &r);
         for (int v = 0; v < c.graph->n_nodes; v++) {
             const pada_node *node = &c.graph->nodes[v];
             const pada_shape s = node->shape;
@@ -421,7 +407,7 @@ static void test_norm_input_gradient(void **state)
     const pada_value x = case_probe(&c, 1);
     const pada_value s = case_sum2(&c, case_norm(x), case_pool(x, 3, 1, 1));
     case_readout(&c, case_sum1(&c, case_norm(s)));
-    case_run(&c, ref, device, CASE_TRAIN_STAGED, &r);
+    case_run(&c, ref, oracle, CASE_TRAIN_STAGED, &r);
     assert_non_null(r.node_grads[s]);
     for (int channel = 0; channel < 3; channel++) {
         double sum = 0, size = 0;
@@ -452,7 +438,7 @@ static void test_loss_of_known_logits(void **state)
     c.labels[0] = 0;
     c.labels[1] = 4;
     c.labels[2] = 9;
-    case_run(&c, ref, device, CASE_TRAIN, &r);
+    case_run(&c, ref, oracle, CASE_TRAIN, &r);
     for (int n = 0; n < 3; n++) {
         CHECK_CLOSE(r.norm[n], 0.948683, 5e-7); /* sqrt(0.9^2 + 9 * 0.1^2) */
         CHECK_CLOSE(r.loss[n], log(10), 1e-12);
@@ -465,7 +451,7 @@ static void test_loss_of_known_logits(void **state)
 
     bias[3] = 1000; /* does not overflow */
     bias[4] = 2;
-    case_run(&c, ref, device, CASE_EVAL, &r);
+    case_run(&c, ref, oracle, CASE_EVAL, &r);
     CHECK_CLOSE(r.loss[1], 998, 1e-9);
     CHECK_CLOSE(r.norm[1], sqrt(2), 1e-12);
     assert_int_equal(r.rank[1], 1);

@@ -34,11 +34,9 @@ static double *train(const pada_backend *backend, const char *method, const char
                                 .hold_out = 0.5,
                                 .augment = true};
     const pada_strategy_ops *ops;
-    pada_device *device;
     pada_space space;
 
-    if (is_absent_backend(backend, backend->open(&device, 1))) return NULL;
-    backend->close(device);
+    if (!is_present_backend(backend)) return NULL;
     pada_engine *e = tiny_block_engine(&space, backend, 1, BATCH, blocks);
     CHECK_OK(pada_strategy_find(&ops, method));
     CHECK_OK(method_settings(ops, flags, settings, sizeof settings));

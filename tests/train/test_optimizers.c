@@ -44,13 +44,20 @@ static pada_engine *engine_with(const pada_optimizer *optimizer, const char *bac
 static void names_are_found(void **state)
 {
     const pada_optimizer *found;
+    const pada_opt *option = pada_recipe_options;
+    char choices[256] = "";
 
     (void)state;
     for (const pada_optimizer *o = pada_optimizers; o->name; o++) {
         CHECK_OK(pada_optimizer_find(&found, o->name));
         assert_ptr_equal(found, o);
-        assert_int_equal(o->rule, o - pada_optimizers); /* the choices of --optimizer */
+        assert_int_equal(o->rule, o - pada_optimizers);
+        if (choices[0]) strcat(choices, "|");
+        strcat(choices, o->name);
     }
+    while (strcmp(option->name, "optimizer") != 0)
+        option++;
+    assert_string_equal(option->choices, choices); /* an index is stored */
     assert_int_equal(pada_optimizer_find(&found, "rmsprob"), PADA_EINVAL);
     assert_non_null(strstr(pada_message(), "rmsprop"));
 }
