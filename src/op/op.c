@@ -61,12 +61,15 @@ pada_status pada_conv_shape(const pada_conv *conv, pada_shape in, pada_shape *ou
         conv->pad >= extent)
         return PADA_FAIL(PADA_EINVAL, "conv with kernel %d, stride %d, pad %d, dilation %d",
                          conv->kernel, conv->stride, conv->pad, conv->dilation);
-    if (in.h + 2 * conv->pad < extent || in.w + 2 * conv->pad < extent)
-        return PADA_FAIL(PADA_EINVAL, "conv kernel %d is larger than its %dx%d input", extent, in.h,
-                         in.w);
+    if (conv->offset < 0 || (conv->offset > 0 && conv->pad > 0))
+        return PADA_FAIL(PADA_EINVAL, "conv with offset %d and pad %d", conv->offset, conv->pad);
+    const int h = in.h - conv->offset, w = in.w - conv->offset;
+    if (h + 2 * conv->pad < extent || w + 2 * conv->pad < extent)
+        return PADA_FAIL(PADA_EINVAL, "conv kernel %d is larger than its %dx%d input", extent, h,
+                         w);
     out->c = conv->c_out;
-    out->h = windows(in.h, extent, conv->stride, conv->pad);
-    out->w = windows(in.w, extent, conv->stride, conv->pad);
+    out->h = windows(h, extent, conv->stride, conv->pad);
+    out->w = windows(w, extent, conv->stride, conv->pad);
     return PADA_OK;
 }
 
@@ -111,7 +114,7 @@ bool pada_conv_in(const pada_conv_list *list, const pada_conv *conv)
     return pada_set_has(list->kernels, conv->kernel) && pada_set_has(list->strides, conv->stride) &&
            pada_set_has(list->pads, conv->pad) && pada_set_has(list->dilations, conv->dilation) &&
            pada_set_has(list->groupings, (int)pada_conv_grouping(conv)) &&
-           pada_set_has(list->acts, (int)conv->act);
+           pada_set_has(list->acts, (int)conv->act) && pada_set_has(list->offsets, conv->offset);
 }
 
 const char *pada_conv_text(const pada_conv *conv, char *room, size_t size)
@@ -119,9 +122,10 @@ const char *pada_conv_text(const pada_conv *conv, char *room, size_t size)
     static const char *const acts[] = {"no activation", "relu", "relu6"};
     const bool named = (size_t)conv->act < sizeof acts / sizeof *acts;
 
-    (void)snprintf(room, size, "conv %dx%d %d->%d, stride %d, pad %d, groups %d, dilation %d, %s",
-                   conv->kernel, conv->kernel, conv->c_in, conv->c_out, conv->stride, conv->pad,
-                   conv->groups, conv->dilation, named ? acts[conv->act] : "unknown activation");
+    (void)snprintf(
+        room, size, "conv %dx%d %d->%d, stride %d, pad %d, groups %d, dilation %d, offset %d, %s",
+        conv->kernel, conv->kernel, conv->c_in, conv->c_out, conv->stride, conv->pad, conv->groups,
+        conv->dilation, conv->offset, named ? acts[conv->act] : "unknown activation");
     return room;
 }
 

@@ -93,9 +93,11 @@ typedef struct pada_conv {
     pada_act act;
     int groups;   /* of channels, both in and out, that do not see each other */
     int dilation; /* pixels from one tap to the next */
+    /* first row and column of x that it knows, without padding: of x[offset:, offset:] */
+    int offset;
 } pada_conv;
 
-/* Dense: groups and dilation are 1. */
+/* Dense: groups and dilation are 1, and there is no offset. */
 pada_conv pada_conv_make(int c_in, int c_out, int kernel, int stride, int pad, pada_act act);
 
 typedef enum pada_term_kind {
@@ -203,10 +205,11 @@ typedef struct pada_conv_list {
     uint64_t kernels, strides, pads, dilations;
     uint64_t groupings; /* of pada_grouping */
     uint64_t acts;      /* of pada_act */
+    uint64_t offsets;
 } pada_conv_list;
 
 bool pada_conv_in(const pada_conv_list *list, const pada_conv *conv);
-/* For messages: "conv 3x3 16->16, stride 1, pad 1, groups 1, dilation 1, relu". */
+/* For messages: "conv 3x3 16->16, stride 1, pad 1, groups 1, dilation 1, offset 0, relu". */
 const char *pada_conv_text(const pada_conv *conv, char *room, size_t size);
 
 #ifdef __cplusplus

@@ -23,7 +23,7 @@ static int free_graph(void **state)
     return 0;
 }
 
-static const pada_conv conv3 = {3, 8, 3, 1, 1, PADA_ACT_RELU, 1, 1};
+static const pada_conv conv3 = {3, 8, 3, 1, 1, PADA_ACT_RELU, 1, 1, 0};
 
 static pada_term same(pada_value x)
 {
@@ -80,7 +80,7 @@ static void test_shapes(void **state)
     const pada_value x = pada_graph_input(g, (pada_shape){3, 9, 12});
     const pada_value z = pada_graph_conv(g, x, &conv3, 32, -1);
     const pada_value s =
-        pada_graph_conv(g, z, &(pada_conv){8, 5, 3, 2, 1, PADA_ACT_NONE, 1, 1}, 0, 7);
+        pada_graph_conv(g, z, &(pada_conv){8, 5, 3, 2, 1, PADA_ACT_NONE, 1, 1, 0}, 0, 7);
     const pada_value y = pada_graph_combine(g, (pada_term[]){pool(s, 2, 2, 0)}, 1);
     const pada_value f = pada_graph_gap(g, y, PADA_ACT_RELU);
     const pada_value l = pada_graph_linear(g, f, 10, 100, 160);
@@ -103,8 +103,10 @@ static void test_shapes(void **state)
 static void test_wrong_conv_sticks(void **state)
 {
     pada_graph *g = *state;
-    static const pada_conv wide = {3, 8, 7, 1, 0, PADA_ACT_NONE, 1, 1},
-                           padded = {3, 8, 3, 1, 3, PADA_ACT_NONE, 1, 1};
+    static const pada_conv wide = {3, 8, 7, 1, 0, PADA_ACT_NONE, 1, 1, 0},
+                           padded = {3, 8, 3, 1, 3, PADA_ACT_NONE, 1, 1, 0},
+                           shifted = {3, 8, 3, 1, 1, PADA_ACT_NONE, 1, 1, 1},
+                           behind = {3, 8, 1, 2, 0, PADA_ACT_NONE, 1, 1, 6};
 
     pada_graph_conv(g, pada_graph_input(g, (pada_shape){4, 9, 9}), &conv3, 0, -1);
     check_stuck(g, "conv of 3 channels reads a tensor of 4");
@@ -114,6 +116,12 @@ static void test_wrong_conv_sticks(void **state)
     pada_graph_reset(g);
     pada_graph_conv(g, pada_graph_input(g, (pada_shape){3, 6, 9}), &padded, 0, -1);
     check_stuck(g, "conv with kernel 3, stride 1, pad 3, dilation 1");
+    pada_graph_reset(g);
+    pada_graph_conv(g, pada_graph_input(g, (pada_shape){3, 6, 9}), &shifted, 0, -1);
+    check_stuck(g, "conv with offset 1 and pad 1");
+    pada_graph_reset(g);
+    pada_graph_conv(g, pada_graph_input(g, (pada_shape){3, 6, 9}), &behind, 0, -1);
+    check_stuck(g, "conv kernel 1 is larger than its 0x3 input");
 }
 
 static void test_pool_and_concat(void **state)

@@ -515,8 +515,8 @@ static void test_numbers_of_stages(void **state)
  * many ways. */
 static void test_other_graphs(void **state)
 {
-    static const pada_conv first = {3, 4, 3, 1, 1, PADA_ACT_NONE, 1, 1},
-                           conv = {4, 4, 3, 1, 1, PADA_ACT_RELU, 1, 1};
+    static const pada_conv first = {3, 4, 3, 1, 1, PADA_ACT_NONE, 1, 1, 0},
+                           conv = {4, 4, 3, 1, 1, PADA_ACT_RELU, 1, 1, 0};
     plan_fixture f;
 
     (void)state;
@@ -549,9 +549,9 @@ static void test_other_graphs(void **state)
 /* Pools and concatenations: a convolution and a sum that only a concatenation reads, parts that others read. */
 static void test_pools_and_concatenations(void **state)
 {
-    static const pada_conv first = {3, 4, 3, 1, 1, PADA_ACT_NONE, 1, 1},
-                           conv = {4, 4, 3, 1, 1, PADA_ACT_RELU, 1, 1},
-                           wide = {16, 4, 1, 1, 0, PADA_ACT_RELU, 1, 1};
+    static const pada_conv first = {3, 4, 3, 1, 1, PADA_ACT_NONE, 1, 1, 0},
+                           conv = {4, 4, 3, 1, 1, PADA_ACT_RELU, 1, 1, 0},
+                           wide = {16, 4, 1, 1, 0, PADA_ACT_RELU, 1, 1, 0};
     static const pada_pool window = {3, 1, 1};
     plan_fixture f;
 

@@ -23,7 +23,7 @@ static int close_ref(void **state)
     return 0;
 }
 
-static const pada_conv conv3 = {0, 5, 3, 1, 1, PADA_ACT_NONE, 1, 1};
+static const pada_conv conv3 = {0, 5, 3, 1, 1, PADA_ACT_NONE, 1, 1, 0};
 
 static pada_value stem(graph_case *c)
 {

@@ -45,10 +45,10 @@ void conv_case_name(const conv_case *k, char *to, size_t size)
 {
     static const char *const acts[] = {"", " relu", " relu6"};
 
-    snprintf(to, size, "conv %dx%d s%d p%d g%d d%d %d->%d%s%s%s, %d images %dx%d", k->conv.kernel,
-             k->conv.kernel, k->conv.stride, k->conv.pad, k->conv.groups, k->conv.dilation,
-             k->conv.c_in, k->conv.c_out, acts[k->conv.act], k->bias ? " bias" : "",
-             k->norm ? " norm" : "", k->n_images, k->h, k->w);
+    snprintf(to, size, "conv %dx%d s%d p%d g%d d%d o%d %d->%d%s%s%s, %d images %dx%d",
+             k->conv.kernel, k->conv.kernel, k->conv.stride, k->conv.pad, k->conv.groups,
+             k->conv.dilation, k->conv.offset, k->conv.c_in, k->conv.c_out, acts[k->conv.act],
+             k->bias ? " bias" : "", k->norm ? " norm" : "", k->n_images, k->h, k->w);
 }
 
 /* ---- sums ---- */

@@ -8,11 +8,11 @@
 /* What fast kernels take: Winograd and the node kernels of 64 channels; the pointwise ones; the
  * reduction between stages; the stem. The last one is the first that only general kernels take. */
 static const conv_case bases[] = {
-    {{64, 64, 3, 1, 1, PADA_ACT_RELU, 1, 1}, false, true, 1, 8, 8, false},
-    {{64, 64, 1, 1, 0, PADA_ACT_RELU, 1, 1}, false, true, 1, 8, 8, false},
-    {{32, 64, 3, 2, 1, PADA_ACT_RELU, 1, 1}, false, true, 1, 16, 16, false},
-    {{3, 16, 3, 1, 1, PADA_ACT_NONE, 1, 1}, false, true, 1, 32, 32, true},
-    {{16, 16, 3, 1, 1, PADA_ACT_RELU, 16, 1}, false, true, 2, 9, 8, false},
+    {{64, 64, 3, 1, 1, PADA_ACT_RELU, 1, 1, 0}, false, true, 1, 8, 8, false},
+    {{64, 64, 1, 1, 0, PADA_ACT_RELU, 1, 1, 0}, false, true, 1, 8, 8, false},
+    {{32, 64, 3, 2, 1, PADA_ACT_RELU, 1, 1, 0}, false, true, 1, 16, 16, false},
+    {{3, 16, 3, 1, 1, PADA_ACT_NONE, 1, 1, 0}, false, true, 1, 32, 32, true},
+    {{16, 16, 3, 1, 1, PADA_ACT_RELU, 16, 1, 0}, false, true, 2, 9, 8, false},
 };
 enum { N_BASES = sizeof bases / sizeof *bases };
 
@@ -22,6 +22,7 @@ enum attribute {
     PAD,
     GROUPS,
     DILATION,
+    OFFSET,
     ACT,
     C_IN,
     C_OUT,
@@ -56,6 +57,8 @@ static const struct {
     {GROUPS, ALL_CHANNELS},
     {DILATION, 2},
     {DILATION, 3},
+    {OFFSET, 1},
+    {OFFSET, 2},
     {ACT, 0},
     {ACT, 1},
     {ACT, 2},
@@ -84,6 +87,10 @@ static void change(conv_case *k, enum attribute what, int value)
     case PAD: conv->pad = value; return;
     case GROUPS: conv->groups = value == ALL_CHANNELS ? conv->c_in : value; break;
     case DILATION: conv->dilation = value; break;
+    case OFFSET:
+        conv->offset = value;
+        conv->pad = 0;
+        return;
     case ACT: conv->act = (pada_act)value; break;
     case C_IN: conv->c_in = value; break;
     case C_OUT: conv->c_out = value; break;
@@ -130,6 +137,7 @@ bool group_grid(int i, conv_case *k)
     k->conv.groups = c[2];
     k->conv.dilation = 1 + i / 48 % 2;
     k->conv.pad = (k->conv.kernel - 1) * k->conv.dilation / 2;
+    if (k->conv.pad == 0) k->conv.offset = i % 5 % 3;
     return true;
 }
 

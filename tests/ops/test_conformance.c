@@ -85,7 +85,7 @@ static void run_conv(const conv_case *k, uint64_t seed, tally *t)
 
     conv_case_name(k, name, sizeof name);
     conv_case_build(&c, k, seed);
-    run_everywhere(&c, name, k->conv.groups > 1 || k->conv.dilation > 1, t);
+    run_everywhere(&c, name, k->conv.groups > 1 || k->conv.dilation > 1 || k->conv.offset > 0, t);
     case_deinit(&c);
 }
 
@@ -153,6 +153,107 @@ static void test_activations_of_one_value(void **state)
                 case_conv(&c, x, pada_conv_make(0, 64, kernel, 1, kernel / 2, (pada_act)i), false));
         case_readout(&c, case_sum(&c, terms, 3));
         run_everywhere(&c, "three activations", false, &t);
+        case_deinit(&c);
+    }
+    assert_int_equal(t.wrong, 0);
+}
+
+/* ---- published values: what PyTorch makes of 1, 2, .. or 0, 1, .. in one channel ---- */
+
+typedef struct published {
+    const char *name;
+    int size;                /* of the images */
+    double first;            /* number of the first pixel */
+    int kernel, stride, pad; /* of a convolution with weights 1, 2, .. or of a pool */
+    int dilation, offset;    /* of a convolution */
+    enum { CONV, AVERAGE, LARGEST } what;
+    int n;
+    double values[16];
+} published;
+
+static const published published_cases[] = {
+    {"average, stride 1",
+     4,
+     1,
+     3,
+     1,
+     1,
+     0,
+     0,
+     AVERAGE,
+     16,
+     {3.5, 4, 5, 5.5, 5.5, 6, 7, 7.5, 9.5, 10, 11, 11.5, 11.5, 12, 13, 13.5}},
+    {"average, stride 2", 4, 1, 3, 2, 1, 0, 0, AVERAGE, 4, {3.5, 5, 9.5, 11}},
+    {"largest, stride 2", 4, 1, 3, 2, 1, 0, 0, LARGEST, 4, {6, 8, 14, 16}},
+    {"average before a second head", 8, 0, 5, 3, 0, 0, 0, AVERAGE, 4, {18, 21, 42, 45}},
+    {"3x3, dilation 2",
+     4,
+     1,
+     3,
+     1,
+     2,
+     2,
+     0,
+     CONV,
+     16,
+     {194, 222, 170, 194, 306, 334, 266, 290, 122, 138, 98, 110, 186, 202, 146, 158}},
+    {"3x3, dilation 2, stride 2", 4, 1, 3, 2, 2, 2, 0, CONV, 4, {194, 170, 122, 98}},
+    {"5x5, dilation 2",
+     4,
+     1,
+     5,
+     1,
+     4,
+     2,
+     0,
+     CONV,
+     16,
+     {426, 490, 402, 462, 682, 746, 642, 702, 306, 350, 282, 322, 482, 526, 442, 482}},
+    {"factorised reduction, first half", 4, 1, 1, 2, 0, 1, 0, CONV, 4, {1, 3, 9, 11}},
+    {"factorised reduction, second half", 4, 1, 1, 2, 0, 1, 1, CONV, 4, {6, 8, 14, 16}},
+};
+
+/* In the first of two equal channels, so that a convolution can be depthwise. */
+static pada_value build_published(graph_case *c, const published *p)
+{
+    const pada_pool window = {p->kernel, p->stride, p->pad};
+    const int taps = p->kernel * p->kernel;
+    pada_conv conv = pada_conv_make(2, 2, p->kernel, p->stride, p->pad, PADA_ACT_NONE);
+
+    case_init(c, (pada_shape){2, p->size, p->size}, 1, 1);
+    for (int i = 0; i < 2 * p->size * p->size; i++)
+        c->images[i] = (float)(p->first + i % (p->size * p->size));
+    const pada_value x = case_probe(c, 1);
+    if (p->what != CONV)
+        return pada_graph_pool(c->graph, x, &window,
+                               p->what == AVERAGE ? PADA_POOL_AVG : PADA_POOL_MAX, PADA_ACT_NONE);
+    conv.groups = 2;
+    conv.dilation = p->dilation;
+    conv.offset = p->offset;
+    const pada_value y = case_conv(c, x, conv, false);
+    for (int i = 0; i < 2 * taps; i++)
+        c->params[c->graph->nodes[y].weight + i] = 1 + i % taps;
+    return y;
+}
+
+static void test_published_values(void **state)
+{
+    tally t = {0};
+    graph_case c;
+    case_result r;
+
+    (void)state;
+    for (size_t k = 0; k < sizeof published_cases / sizeof *published_cases; k++) {
+        const published *p = &published_cases[k];
+        const pada_value y = build_published(&c, p);
+        case_readout(&c, case_sum1(&c, case_norm(y))); /* large logits would hide errors */
+        case_run(&c, ref, oracle, CASE_TRAIN_STAGED, &r);
+        assert_non_null(r.values[y]);
+        assert_int_equal(r.counts[y], 2 * p->n);
+        for (int i = 0; i < 2 * p->n; i++)
+            CHECK_CLOSE(r.values[y][i], p->values[i % p->n], 1e-12);
+        run_everywhere(&c, p->name, true, &t);
+        case_result_deinit(&r);
         case_deinit(&c);
     }
     assert_int_equal(t.wrong, 0);
@@ -232,6 +333,7 @@ int main(void)
         cmocka_unit_test(test_pools),
         cmocka_unit_test(test_pools_and_concatenations),
         cmocka_unit_test(test_activations_of_one_value),
+        cmocka_unit_test(test_published_values),
         cmocka_unit_test(test_unknown_is_refused),
     };
     return cmocka_run_group_tests(tests, open_ref, close_ref);

@@ -72,9 +72,10 @@ static double conv_at(const graph_case *c, const case_result *r, const pada_node
         for (int t = 0; t < f->kernel * f->kernel; t++)
             sum += c->params[node->weight +
                              (o * (f->c_in / f->groups) + row) * f->kernel * f->kernel + t] *
-                   activated(f->act, at(c, r, node->x, n, i,
-                                        h * f->stride + t / f->kernel * f->dilation - f->pad,
-                                        w * f->stride + t % f->kernel * f->dilation - f->pad));
+                   activated(f->act,
+                             at(c, r, node->x, n, i,
+                                h * f->stride + t / f->kernel * f->dilation - f->pad + f->offset,
+                                w * f->stride + t % f->kernel * f->dilation - f->pad + f->offset));
     }
     return sum;
 }

@@ -12,6 +12,7 @@ typedef struct geometry {
     int kernel, stride, pad;
     int in_h, in_w, out_h, out_w; /* without padding */
     int padded_h, padded_w;
+    int64_t first; /* floats before the first window */
 } geometry;
 
 static geometry make_geometry(const pada_conv *conv, pada_shape in, pada_shape out)
@@ -28,9 +29,11 @@ static geometry make_geometry(const pada_conv *conv, pada_shape in, pada_shape o
                   out.h,
                   out.w,
                   0,
+                  0,
                   0};
     g.padded_h = g.in_h + 2 * conv->pad;
     g.padded_w = g.in_w + 2 * conv->pad;
+    g.first = (int64_t)conv->offset * (g.padded_w + 1) * VW;
     return g;
 }
 
@@ -41,7 +44,8 @@ static bool direct_fits(const pada_conv *conv, bool planar)
                                         .pads = PADA_ANY,
                                         .dilations = PADA_ONE(1),
                                         .groupings = PADA_ONE(PADA_DENSE),
-                                        .acts = CPU_ACTS};
+                                        .acts = CPU_ACTS,
+                                        .offsets = PADA_ANY};
 
     (void)planar;
     return pada_conv_in(&list, conv);
@@ -198,15 +202,15 @@ static void direct_forward(const cpu_conv_job *job)
             const float *w = job->weight + o * block;
             for (int h = 0; h < g.out_h; h++) {
                 float *row = z + o * plane + (int64_t)h * g.out_w * VW;
-                forward_row(&g, x + (int64_t)h * g.stride * g.padded_w * VW, w, w + block, b0, b1,
-                            row, row + plane, 2);
+                forward_row(&g, x + g.first + (int64_t)h * g.stride * g.padded_w * VW, w, w + block,
+                            b0, b1, row, row + plane, 2);
             }
         }
         for (; o < g.out_blocks; o++) {
             const vec b0 = load_channels(job->bias, job->out.c, o);
             for (int h = 0; h < g.out_h; h++) {
                 float *row = z + o * plane + (int64_t)h * g.out_w * VW;
-                forward_row(&g, x + (int64_t)h * g.stride * g.padded_w * VW,
+                forward_row(&g, x + g.first + (int64_t)h * g.stride * g.padded_w * VW,
                             job->weight + o * block, NULL, b0, b0, row, row, 1);
             }
         }
@@ -315,7 +319,7 @@ static void grad_in(const geometry *g, const float *dz, const float *weight, flo
                     const float *w = weight + ((b * g->kernel + kh) * g->kernel + kw) * tap;
                     const float *d = dz + (int64_t)h * g->out_w * VW;
                     float *to =
-                        da +
+                        da + g->first +
                         (((int64_t)b * g->padded_h + h * g->stride + kh) * g->padded_w + kw) * VW;
                     int p = 0;
                     for (; p + WIDE <= g->out_w; p += WIDE)
@@ -352,7 +356,7 @@ static void direct_backward(const cpu_conv_job *job)
     for (int n = 0; n < job->n_images; n++) {
         load_x(&g, job->conv, job->x.data + n * job->x.stride, job->planar, x);
         load_dz(&g, job, n, dz);
-        grad_weight(&g, x, dz, job->grad_weight);
+        grad_weight(&g, x + g.first, dz, job->grad_weight);
         if (!job->dx.data) continue;
         grad_in(&g, dz, job->weight, da);
         store_dx(&g, job, da, n);

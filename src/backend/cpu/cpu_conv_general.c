@@ -14,6 +14,7 @@ typedef struct geometry {
     int fan, share; /* input and output channels of a group */
     int padded_w;
     int64_t in_plane, out_plane, padded_plane; /* floats of one block of channels */
+    int64_t first;                             /* and before the first window */
 } geometry;
 
 static geometry make_geometry(const pada_conv *conv, pada_shape in, pada_shape out)
@@ -26,7 +27,8 @@ static geometry make_geometry(const pada_conv *conv, pada_shape in, pada_shape o
                       .padded_w = padded_w,
                       .in_plane = (int64_t)in.h * in.w * VW,
                       .out_plane = (int64_t)out.h * out.w * VW,
-                      .padded_plane = (int64_t)padded_h * padded_w * VW};
+                      .padded_plane = (int64_t)padded_h * padded_w * VW,
+                      .first = (int64_t)conv->offset * (padded_w + 1) * VW};
 }
 
 static bool general_fits(const pada_conv *conv, bool planar)
@@ -37,7 +39,8 @@ static bool general_fits(const pada_conv *conv, bool planar)
         .pads = PADA_ANY,
         .dilations = PADA_ANY,
         .groupings = PADA_ONE(PADA_DENSE) | PADA_ONE(PADA_DEPTHWISE) | PADA_ONE(PADA_GROUPED),
-        .acts = CPU_ACTS};
+        .acts = CPU_ACTS,
+        .offsets = PADA_ANY};
 
     (void)planar;
     return pada_conv_in(&list, conv);
@@ -182,8 +185,9 @@ static void general_forward(const cpu_conv_job *job)
             for (int j = 0; j < g.fan; j++) {
                 const lanes l = lanes_of(&g, b, j, job->planar);
                 load_x(&g, job, job->x.data + n * job->x.stride, b, &l, job->scratch);
-                forward_block(&g, job, job->scratch, job->weight + ((int64_t)b * g.fan + j) * taps,
-                              bias, j == 0, job->z.data + n * job->z.stride + b * g.out_plane);
+                forward_block(&g, job, job->scratch + g.first,
+                              job->weight + ((int64_t)b * g.fan + j) * taps, bias, j == 0,
+                              job->z.data + n * job->z.stride + b * g.out_plane);
             }
         }
 }
@@ -258,7 +262,7 @@ static void grad_in(const geometry *g, const cpu_conv_job *job, const float *dz,
         for (int t = 0; t < k * k; t++) {
             const vec w = vload(weight + t * VW);
             const float *from = dz + (int64_t)h * job->out.w * VW;
-            float *to = da + (h * step + t / k * tap) * g->padded_w + t % k * tap;
+            float *to = da + g->first + (h * step + t / k * tap) * g->padded_w + t % k * tap;
             for (int i = 0; i < job->out.w; i++)
                 vstore(to + i * step, vfma(w, vload(from + i * VW), vload(to + i * step)));
         }
@@ -310,7 +314,7 @@ static void general_backward(const cpu_conv_job *job)
                 const int64_t at = ((int64_t)b * g.fan + j) * taps;
                 const lanes l = lanes_of(&g, b, j, job->planar);
                 load_x(&g, job, job->x.data + n * job->x.stride, b, &l, x);
-                grad_weight(&g, job, x, dz, job->grad_weight + at);
+                grad_weight(&g, job, x + g.first, dz, job->grad_weight + at);
                 if (!job->dx.data) continue;
                 grad_in(&g, job, dz, job->weight + at, da);
                 add_lanes(&g, job, b, &l, da, sum);

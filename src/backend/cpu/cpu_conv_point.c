@@ -16,7 +16,8 @@ static bool point_fits(const pada_conv *conv, bool planar)
                                         .pads = PADA_ONE(0),
                                         .dilations = PADA_ANY, /* of a single tap */
                                         .groupings = PADA_ONE(PADA_DENSE),
-                                        .acts = CPU_ACTS};
+                                        .acts = CPU_ACTS,
+                                        .offsets = PADA_ONE(0)};
 
     return !planar && pada_conv_in(&list, conv);
 }

@@ -24,7 +24,8 @@ static bool wino_fits(const pada_conv *conv, bool planar)
                                         .pads = PADA_ONE(1),
                                         .dilations = PADA_ONE(1),
                                         .groupings = PADA_ONE(PADA_DENSE),
-                                        .acts = CPU_ACTS};
+                                        .acts = CPU_ACTS,
+                                        .offsets = PADA_ONE(0)};
 
     /* With few input channels the transforms cost more than they save. */
     return !planar && conv->c_in >= 4 && pada_conv_in(&list, conv);

@@ -26,7 +26,8 @@ bool pada_cuda_conv_mma_fits(const cuda_conv_job *job)
                                  PADA_ANY,
                                  /* dilations */ PADA_ONE(1),
                                  /* groupings */ PADA_ONE(PADA_DENSE),
-                                 /* acts */ PADA_ONE(PADA_ACT_NONE) | PADA_ONE(PADA_ACT_RELU)};
+                                 /* acts */ PADA_ONE(PADA_ACT_NONE) | PADA_ONE(PADA_ACT_RELU),
+                                 /* offsets */ PADA_ONE(0)};
     const int64_t most = INT32_MAX;
 
     return job->x.half && pada_conv_in(&list, &job->conv) && job->conv.c_out % 8 == 0 &&

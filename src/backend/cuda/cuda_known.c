@@ -19,7 +19,8 @@ static const pada_conv_list general_convs = {.kernels = PADA_ANY,
                                              .pads = PADA_ANY,
                                              .dilations = PADA_ONE(1),
                                              .groupings = PADA_ONE(PADA_DENSE),
-                                             .acts = ACTS};
+                                             .acts = ACTS,
+                                             .offsets = PADA_ONE(0)};
 
 static pada_status check_node(const pada_program *q, const pada_node *node)
 {
@@ -57,7 +58,8 @@ bool pada_cuda_is_node_conv(const pada_program *q, pada_value v)
                                         .pads = PADA_ONE(0) | PADA_ONE(1),
                                         .dilations = PADA_ONE(1),
                                         .groupings = PADA_ONE(PADA_DENSE),
-                                        .acts = PADA_ONE(PADA_ACT_NONE) | PADA_ONE(PADA_ACT_RELU)};
+                                        .acts = PADA_ONE(PADA_ACT_NONE) | PADA_ONE(PADA_ACT_RELU),
+                                        .offsets = PADA_ONE(0)};
     const pada_node *node = &q->nodes[v];
     const pada_conv *c = &node->conv;
 
@@ -106,7 +108,8 @@ static bool is_plain_conv(const pada_node *node, int kernel, int stride, pada_ac
                                  .pads = PADA_ONE(kernel / 2),
                                  .dilations = PADA_ONE(1),
                                  .groupings = PADA_ONE(PADA_DENSE),
-                                 .acts = PADA_ONE(act)};
+                                 .acts = PADA_ONE(act),
+                                 .offsets = PADA_ONE(0)};
 
     return node->op == PADA_OP_CONV && node->x != PADA_ZERO && node->bias < 0 &&
            pada_conv_in(&list, &node->conv);

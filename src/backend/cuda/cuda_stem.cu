@@ -27,7 +27,8 @@ bool pada_cuda_stem_fits(const pada_conv *conv, pada_shape in)
                                  /* pads */ PADA_ONE(1),
                                  /* dilations */ PADA_ONE(1),
                                  /* groupings */ PADA_ONE(PADA_DENSE),
-                                 /* acts */ PADA_ONE(PADA_ACT_NONE)};
+                                 /* acts */ PADA_ONE(PADA_ACT_NONE),
+                                 /* offsets */ PADA_ONE(0)};
 
     return pada_conv_in(&list, conv) && conv->c_in == IN && conv->c_out == OUT && in.h == SIZE &&
            in.w == SIZE;

@@ -49,8 +49,8 @@ static void conv_rows(const pada_conv *conv, pada_shape in, pada_shape out, doub
                     double *w = &weight[(((int64_t)o * fan + i) * k + kh) * k + kw];
                     const int64_t c = o / (conv->c_out / conv->groups) * fan + i;
                     /* inputs of output 0 */
-                    const int h_in = kh * conv->dilation - conv->pad;
-                    const int w_in = kw * conv->dilation - conv->pad;
+                    const int h_in = kh * conv->dilation - conv->pad + conv->offset;
+                    const int w_in = kw * conv->dilation - conv->pad + conv->offset;
                     int h0, h1, w0, w1;
                     valid_range(in.h, out.h, h_in, s, &h0, &h1);
                     valid_range(in.w, out.w, w_in, s, &w0, &w1);
