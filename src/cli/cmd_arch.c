@@ -65,7 +65,7 @@ static const pada_opt options_table[] = {
      .meta = "DIALECT",
      .names = name_of_from,
      .help =
-         "dialect of the input: nb201, list, naslib, nni, tuples, index (default: auto-detected)"},
+         "dialect of the input, one of the space (`pada info`), or index (default: auto-detected)"},
     {.name = "to",
      .type = PADA_OPT_STRING,
      .offset = offsetof(arch, to),
@@ -125,17 +125,10 @@ static pada_status check_form(const arch *a, const char *flag, const char *form,
     return pada_fail_unknown(PADA_EINVAL, lead, form, names, n);
 }
 
-static bool is_index(const arch *a, const char *word)
-{
-    if (a->from) return strcmp(a->from, INDEX) == 0;
-    return word[0] != '\0' && word[strspn(word, "0123456789")] == '\0';
-}
-
-static pada_status read_word(const arch *a, const char *word, pada_path *path)
+static pada_status read_index(const arch *a, const char *word, pada_path *path)
 {
     int64_t row;
 
-    if (!is_index(a, word)) return a->space.ops->parse(&a->space, word, a->from, path);
     if (!a->truth)
         return PADA_FAIL(PADA_EINVAL,
                          "index '%s' is a row of the truth table: give it with --truth FILE.csv",
@@ -143,6 +136,20 @@ static pada_status read_word(const arch *a, const char *word, pada_path *path)
     PADA_TRY(pada_parse_int(word, INDEX, 0, pada_score_table_count(a->truth) - 1, &row));
     *path = *pada_score_table_path(a->truth, (int)row);
     return PADA_OK;
+}
+
+/* A number that is no architecture of the space is a row of the table. */
+static pada_status read_word(const arch *a, const char *word, pada_path *path)
+{
+    const pada_space_ops *ops = a->space.ops;
+    const bool is_number = word[0] != '\0' && word[strspn(word, "0123456789")] == '\0';
+
+    if (a->from && strcmp(a->from, INDEX) == 0) return read_index(a, word, path);
+    const pada_status st = ops->parse(&a->space, word, a->from, path);
+    if (st == PADA_OK || a->from || !is_number) return st;
+    if (a->truth) return read_index(a, word, path);
+    return PADA_FAIL(PADA_EINVAL, "%s; or is it an index? Then give --truth FILE.csv",
+                     pada_message());
 }
 
 static pada_status write_index(const arch *a, const pada_path *path, pada_text *out)
