@@ -1,30 +1,15 @@
 /* nb201_scores.c - what can be said about cells of NAS-Bench-201 without training. */
 #include "space/nb201_scores.h"
 
+#include "space/cost_scores.h"
 #include "space/nb201_canon.h"
-
-static double macs(const pada_space *space, const pada_path *path)
-{
-    pada_cost cost;
-
-    pada_space_cost(space, path, &cost);
-    return (double)cost.macs;
-}
-
-static double params(const pada_space *space, const pada_path *path)
-{
-    pada_cost cost;
-
-    pada_space_cost(space, path, &cost);
-    return (double)cost.params;
-}
 
 static double live_macs(const pada_space *space, const pada_path *path)
 {
     pada_path form;
 
     pada_nb201_canonical(path, &form);
-    return macs(space, &form);
+    return pada_score_macs(space, &form);
 }
 
 static double conv_depth(const pada_space *space, const pada_path *path)
@@ -58,8 +43,8 @@ static double op_sum(const pada_space *space, const pada_path *path)
 }
 
 const pada_space_score pada_nb201_scores[] = {
-    {"macs", "multiply-adds", macs},
-    {"params", "parameters", params},
+    {"macs", "multiply-adds", pada_score_macs},
+    {"params", "parameters", pada_score_params},
     {"live_macs", "multiply-adds of live edges", live_macs},
     {"conv_depth", "longest way in convolutions", conv_depth},
     {"op_sum", "sum over the operators", op_sum},

@@ -171,8 +171,9 @@ static int64_t find_param(const pada_builder *b, const pada_params *map, struct 
 
     if (*next == UNKNOWN) *next = pada_params_first(map, b->site, b->choice);
     const pada_param *p = pada_params_get(map, (*next)++);
+    /* otherwise the walk took another way than when it declared */
     PADA_ASSERT(p->site == b->site && p->choice == b->choice && p->n_dims == d->n_dims &&
-                p->dims[0] == d->dims[0]); /* the walk took another way than when it declared */
+                memcmp(p->dims, d->dims, sizeof p->dims) == 0);
     return p->offset;
 }
 

@@ -55,7 +55,8 @@ void pada_build_leave(pada_builder *b, int mark);
  *
  *   for (int choice = -1; pada_build_choose(b, site, slot, &choice);) ..
  *
- * A site may be visited again, by another slot (blocks). */
+ * A site may be visited again, by another slot (blocks). A walk that is about none of them does not enter the loop, so
+ * the shape of what comes out is known before it. */
 bool pada_build_choose(pada_builder *b, int site, int slot, int *choice);
 /* Whether the path uses a slot at all; true where every choice is walked. */
 bool pada_build_takes(const pada_builder *b, int slot);

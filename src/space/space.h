@@ -88,8 +88,8 @@ typedef struct pada_space_ops {
      * most multiply-adds. False: there is no number i. NULL: the paths that have choice i, or their last one,
      * in every slot; an engine then makes more room when a path needs it. */
     bool (*extreme)(const pada_space *space, int i, pada_path *out);
-    /* The same function with the fewest live choices: two paths with equal canonical forms compute
-     * the same. */
+    /* The same function with the fewest live choices: two paths with equal canonical forms are the same network when
+     * they are trained alone. Where they read other weights of a supernet, those of the form judge both. */
     void (*canonical)(const pada_space *space, const pada_path *path, pada_path *out);
     /* Whether nothing flows from the input of a cell to its output, so that only the last bias
      * learns; NULL: no path is dead. */

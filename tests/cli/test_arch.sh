@@ -171,4 +171,24 @@ printf 'arch,score\n%s,1\n%s,3\n' "$dead" "$string" >"$run/ranking.csv"
 pada arch --cost "$run"
 expect_rc 0
 expect_out "$(cat "$work/small")"
+# NAS-Bench-Macro.
+pada arch --space macro 01201201 --cost --json
+expect_rc 0
+expect_out '{"arch": "01201201", "macs": 46109184, "params": 1283434}'
+pada arch --space macro 10101202 --to canonical
+expect_out '10110220'
+pada arch --space macro 21201201 --to text
+expect_out_has 'layer 3 = ir_5x5_t6(layer 2)'
+pada arch --space macro 21201201 --to svg
+expect_out_has 'class="edge op-ir_5x5_t6"'
+pada arch --space macro 0120120
+expect_usage_error "macro architecture '0120120': 7 digits instead of 8; or is it an index? Then give --truth FILE.csv"
+pada arch --space macro 0120120z
+expect_usage_error "character 8: not a digit 0 to 2"
+pada arch --space macro 01201201 --image-size 12
+expect_usage_error 'image size 12 is not a multiple of 8'
+printf 'arch,acc\n01201201,90\n' >"$work/macro.csv"
+pada arch --space macro 0 01201201 --truth "$work/macro.csv"
+expect_out '01201201
+01201201'
 finish

@@ -1,0 +1,36 @@
+/* mobile_block.c - the inverted bottleneck of MobileNetV2, which the chain spaces are made of. */
+#include "space/mobile_block.h"
+
+pada_feature pada_build_conv_norm(pada_builder *b, pada_feature x, const pada_conv *conv,
+                                  const pada_conv_names *names)
+{
+    const pada_feature z = pada_build_conv(b, x, conv, PADA_BIAS_NONE, names->conv);
+    pada_term norm;
+
+    pada_build_norm(b, z, names->norm, &norm);
+    return pada_build_sum(b, z.shape, &norm, 1);
+}
+
+pada_feature pada_build_mobile(pada_builder *b, pada_feature x, const pada_mobile_block *block)
+{
+    const int hidden = x.shape.c * block->expand;
+    const pada_mobile_names *names = block->names;
+    pada_act act = block->act_in;
+    pada_feature h = x;
+    pada_term terms[2] = {{.x = PADA_ZERO}, {.kind = PADA_TERM_IDENTITY, .x = x.value}};
+
+    PADA_ASSERT(!block->is_residual || block->act_in == PADA_ACT_NONE);
+    if (block->expand > 1) {
+        const pada_conv expand = pada_conv_make(x.shape.c, hidden, 1, 1, 0, act);
+        h = pada_build_conv_norm(b, x, &expand, &names->expand);
+        act = block->act;
+    }
+    pada_conv depthwise =
+        pada_conv_make(hidden, hidden, block->kernel, block->stride, block->kernel / 2, act);
+    depthwise.groups = hidden;
+    h = pada_build_conv_norm(b, h, &depthwise, &names->depthwise);
+    const pada_conv project = pada_conv_make(hidden, block->c_out, 1, 1, 0, block->act);
+    h = pada_build_conv(b, h, &project, PADA_BIAS_NONE, names->project.conv);
+    pada_build_norm(b, h, names->project.norm, &terms[0]);
+    return pada_build_sum(b, h.shape, terms, block->is_residual ? 2 : 1);
+}
