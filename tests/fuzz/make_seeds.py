@@ -117,8 +117,9 @@ def seeds():
                                    '{"0_1":"avg_pool_3x3","0_2":"conv_1x1","1_2":"none","0_3":"none","1_3":"none","2_3":"none"}',
                                    "[(('avg_pool_3x3', 0),), (('nor_conv_1x1', 0), ('skip_connect', 1)), "
                                    "(('nor_conv_1x1', 0), ('skip_connect', 1), ('skip_connect', 2))]"]):
-        yield "nb201_codec", f"dialect_{number}", chr(number) + text
-    yield "nb201_codec", "any", "\5" + B
+        yield "arch_codec", f"dialect_{number}", chr(number) + text
+    yield "arch_codec", "any", "\5" + B
+    yield "arch_codec", "macro", "\6" + "01201201"
     yield "path_list", "two", f"{A}\n\n{B}\n"
     yield "path_list", "twice", f"{B}\r\n{B}"
     yield "truth_table", "table", f"\0arch,cifar10,other\n{A},94.2,1\n{B},10,-2e3\n"
