@@ -92,6 +92,11 @@ def seeds():
     card = {"format": 1, "name": "image folder", "where": "/home/me/photos", "n_classes": 2, "classes": ["cat", "dog"],
             "image_size": 32, "mean": [0.5, 0.25, 0.1], "deviation": [0.1, 0.2, 0.3],
             "splits": {"train": {"images": 80, "hash": "90c4000000000001"}, "test": {"images": 20, "hash": "0000000000000002"}}}
+    yield "image_pack", "whole", b""
+    yield "image_pack", "header", bytes([100, 8, 1])
+    yield "image_pack", "pixels", bytes([100, 70, 255, 99, 1])
+    yield "image_pack", "short", bytes([63])
+    yield "image_pack", "empty", bytes([0])
     yield "data_card", "folder", json.dumps(card)
     yield "data_card", "newer", json.dumps({**card, "format": 2})
     yield "data_card", "numbers", json.dumps({**card, "classes": None, "splits": {}})
