@@ -97,6 +97,7 @@ static pada_status store(entry *e, const char *text, source from, const char *wh
     case PADA_OPT_DOUBLE: *(double *)e->field = value.f64; break;
     case PADA_OPT_BOOL: *(bool *)e->field = value.flag; break;
     case PADA_OPT_CHOICE: *(int *)e->field = value.choice; break;
+    case PADA_OPT_INTS: *(pada_int_list *)e->field = value.ints; break;
     case PADA_OPT_STRING:
         PADA_TRY(pada_strdup(&copy, text));
         pada_free(e->owned);
@@ -117,6 +118,7 @@ static void store_zero(const entry *e)
     case PADA_OPT_BOOL: *(bool *)e->field = false; break;
     case PADA_OPT_STRING: *(const char **)e->field = NULL; break;
     case PADA_OPT_CHOICE: *(int *)e->field = 0; break;
+    case PADA_OPT_INTS: *(pada_int_list *)e->field = (pada_int_list){0}; break;
     }
 }
 
@@ -396,6 +398,7 @@ void pada_options_usage(const pada_options *options, int i, pada_text *out)
     static const char *const metas[] = {
         [PADA_OPT_INT] = "N",       [PADA_OPT_U64] = "N", [PADA_OPT_DOUBLE] = "X",
         [PADA_OPT_STRING] = "TEXT", [PADA_OPT_BOOL] = "", [PADA_OPT_CHOICE] = "",
+        [PADA_OPT_INTS] = "N,N,..",
     };
     const entry *e = &options->entries[i];
     const pada_opt *opt = e->opt;
@@ -455,7 +458,8 @@ void pada_options_help(const pada_options *options, pada_text *out)
 /* Whether an option has the value of runs that are older than it, by what a dump would write. */
 static bool is_as_before(const entry *e)
 {
-    const bool quoted = e->opt->type == PADA_OPT_CHOICE || e->opt->type == PADA_OPT_STRING;
+    const bool quoted = e->opt->type == PADA_OPT_CHOICE || e->opt->type == PADA_OPT_STRING ||
+                        e->opt->type == PADA_OPT_INTS;
     pada_text value = {0}, before = {0};
 
     if (!e->opt->before) return false;

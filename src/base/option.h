@@ -31,14 +31,22 @@ typedef enum pada_opt_type {
     PADA_OPT_BOOL,   /* bool */
     PADA_OPT_STRING, /* const char *, NULL when not given and without default; owned by the pada_options */
     PADA_OPT_CHOICE, /* int: index into the words of `choices`, separated by '|' */
+    PADA_OPT_INTS,   /* pada_int_list, written "40,24,32"; no numbers: not given */
 } pada_opt_type;
+
+#define PADA_MAX_INTS 16
+
+typedef struct pada_int_list {
+    int32_t n;
+    int32_t values[PADA_MAX_INTS];
+} pada_int_list;
 
 typedef struct pada_opt {
     const char *name; /* long name without dashes, e.g. "batch-size"; NULL ends a table */
     pada_opt_type type;
     size_t offset;             /* of the field in its struct */
     const char *default_value; /* as a user would type it; NULL: zero / not given */
-    double min, max;           /* INT and DOUBLE: allowed range; both 0: no limit */
+    double min, max;           /* INT, DOUBLE, each of INTS: allowed range; both 0: no limit */
     const char *choices;       /* CHOICE: "a|b|c" */
     /* What stands for the value in help: alternatives separated by '|', where small letters are meant
      * literally, e.g. "DIR|builtin", "FILE.csv", "N". */

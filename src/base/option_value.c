@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The allowed range of an INT as integers; a table has doubles. */
@@ -66,6 +67,37 @@ static pada_status parse_choice(const char *text, const char *what, const char *
     return PADA_FAIL(PADA_EINVAL, "%s: '%.100s' is not one of %s", what, text, choices);
 }
 
+/* Whole numbers with commas between them. */
+static pada_status parse_ints(const pada_opt *opt, const char *text, const char *what,
+                              pada_int_list *out)
+{
+    int64_t min, max, value;
+
+    int_range(opt, &min, &max);
+    if (min < INT32_MIN) min = INT32_MIN;
+    if (max > INT32_MAX) max = INT32_MAX;
+    *out = (pada_int_list){0};
+    for (const char *at = text;; at++) {
+        char number[32];
+        const size_t n = strcspn(at, ",");
+        if (out->n == PADA_MAX_INTS)
+            return PADA_FAIL(PADA_EINVAL, "%s: more than %d numbers", what, PADA_MAX_INTS);
+        (void)snprintf(number, sizeof number, "%.*s", n < sizeof number ? (int)n : 31, at);
+        PADA_TRY(pada_parse_int(number, what, min, max, &value));
+        out->values[out->n++] = (int32_t)value;
+        at += n;
+        if (*at == '\0') return PADA_OK;
+    }
+}
+
+static void write_ints(const pada_int_list *list, pada_text *out)
+{
+    /* Quoted, since other readers of YAML take "1,000" for one number. */
+    for (int i = 0; i < list->n; i++)
+        pada_text_add(out, "%s%" PRId32, i > 0 ? "," : "\"", list->values[i]);
+    pada_text_add(out, "\"");
+}
+
 static bool is_utf8(const char *text)
 {
     uint32_t code;
@@ -94,6 +126,7 @@ pada_status pada__opt_parse(const pada_opt *opt, const char *text, const char *w
         return pada_parse_double(text, what, low, high, &out->f64);
     case PADA_OPT_BOOL: return pada_parse_bool(text, what, &out->flag);
     case PADA_OPT_CHOICE: return parse_choice(text, what, opt->choices, &out->choice);
+    case PADA_OPT_INTS: return parse_ints(opt, text, what, &out->ints);
     case PADA_OPT_STRING: break;
     }
     if (!is_utf8(text)) return PADA_FAIL(PADA_EINVAL, "%s: '%.100s' is not UTF-8", what, text);
@@ -149,6 +182,7 @@ bool pada__opt_can_be_given(const pada_opt *opt, const void *field)
         return isfinite(x) && x >= low && x <= high;
     }
     case PADA_OPT_STRING: return *(const char *const *)field != NULL;
+    case PADA_OPT_INTS: return ((const pada_int_list *)field)->n > 0;
     case PADA_OPT_U64:
     case PADA_OPT_BOOL:
     case PADA_OPT_CHOICE: break;
@@ -179,5 +213,6 @@ void pada__opt_write(const pada_opt *opt, const void *field, pada_text *out)
     case PADA_OPT_BOOL: pada_text_add(out, *(const bool *)field ? "true" : "false"); break;
     case PADA_OPT_STRING: add_quoted(out, opt->name, *(const char *const *)field); break;
     case PADA_OPT_CHOICE: write_choice(opt, *(const int *)field, out); break;
+    case PADA_OPT_INTS: write_ints(field, out); break;
     }
 }

@@ -11,6 +11,7 @@ typedef union pada__opt_value {
     double f64;
     bool flag;
     int choice;
+    pada_int_list ints;
 } pada__opt_value;
 
 /* Checks the text against type, range and choices. PADA_EINVAL, "`what`: ...". */

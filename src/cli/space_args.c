@@ -106,6 +106,7 @@ static size_t field_bytes(pada_opt_type type)
     switch (type) {
     case PADA_OPT_BOOL: return sizeof(bool);
     case PADA_OPT_CHOICE: return sizeof(int);
+    case PADA_OPT_INTS: return sizeof(pada_int_list);
     default: return sizeof(int64_t); /* no strings among the options of a space */
     }
 }

@@ -123,6 +123,13 @@ pada_status pada_space_init(pada_space *space, const pada_space_ops *ops,
     return pada_space_init_settings(space, ops, given->classes, given->image_size, &settings);
 }
 
+static void describe_list(const char *name, const pada_int_list *list, pada_text *out)
+{
+    if (list->n > 0) pada_text_add(out, " %s", name);
+    for (int i = 0; i < list->n; i++)
+        pada_text_add(out, "%s%d", i > 0 ? "," : " ", list->values[i]);
+}
+
 void pada_space_describe(const pada_space *space, pada_text *out)
 {
     pada_text_add(out, "%s", space->ops->name);
@@ -136,6 +143,8 @@ void pada_space_describe(const pada_space *space, pada_text *out)
             pada_text_add(out, " %s", opt->name);
         else if (opt->type == PADA_OPT_CHOICE && *(const int *)field != 0)
             pada_text_add(out, " %s %d", opt->name, *(const int *)field);
+        else if (opt->type == PADA_OPT_INTS)
+            describe_list(opt->name, field, out);
     }
     pada_text_add(out, " classes %d image size %d", space->config.classes,
                   space->config.image_size);

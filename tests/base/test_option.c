@@ -667,6 +667,42 @@ static void options_survive_failing_memory(void **state)
     assert_survives_oom(unknown_flag(), (void)0);
 }
 
+static void lists_of_numbers(void **state)
+{
+    static const pada_opt lists[] = {
+        {.name = "widths", .type = PADA_OPT_INTS, .min = 1, .max = 4096, .help = "channels"},
+        {.name = NULL}};
+    pada_int_list widths;
+    pada_options *own;
+    pada_text text = {0};
+
+    (void)state;
+    assert_ok(pada_options_create(&own));
+    assert_ok(pada_options_bind(own, lists, &widths));
+    assert_int_equal(widths.n, 0);
+    pada_options_dump(own, &text); /* nothing was given */
+    assert_string_equal(pada_text_str(&text), "");
+    assert_ok(pada_options_parse(own, 2, (const char *[]){"--widths", "40,24,32"}));
+    assert_int_equal(widths.n, 3);
+    assert_int_equal(widths.values[2], 32);
+    pada_options_dump(own, &text);
+    assert_string_equal(text.data, "widths: \"40,24,32\"\n");
+    static const struct {
+        const char *flag, *message;
+    } bad[] = {
+        {"--widths=", "--widths: '' is not a whole number"},
+        {"--widths=40,,32", "--widths: '' is not a whole number"},
+        {"--widths=40,0", "--widths: 0 is outside 1 to 4096"},
+        {"--widths=40,24x", "--widths: '24x' is not a whole number"},
+        {"--widths=1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8", "--widths: more than 16 numbers"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_fails(pada_options_parse(own, 1, &bad[i].flag), PADA_EINVAL, bad[i].message);
+    assert_int_equal(widths.n, 3);
+    pada_text_deinit(&text);
+    pada_options_destroy(own);
+}
+
 int main(void)
 {
 #define unit(f) cmocka_unit_test_setup_teardown(f, bind, unbind)
@@ -695,6 +731,7 @@ int main(void)
         unit(dump_leaves_out_what_older_runs_had),
         unit(dump_reads_back_the_same),
         unit(dump_refuses_what_it_cannot_write),
+        unit(lists_of_numbers),
         unit(destroy_clears_the_strings),
         unit(tables_can_be_combined),
         unit(options_survive_failing_memory),

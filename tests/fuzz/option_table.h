@@ -12,6 +12,7 @@ typedef struct fuzz_values {
     bool amp;
     const char *out;
     int method;
+    pada_int_list widths;
 } fuzz_values;
 
 static const pada_opt fuzz_table[] = {
@@ -36,6 +37,7 @@ static const pada_opt fuzz_table[] = {
      .offset = offsetof(fuzz_values, method),
      .default_value = "spos",
      .choices = "spos|pada|single"},
+    {.name = "widths", .type = PADA_OPT_INTS, .offset = offsetof(fuzz_values, widths)},
     {.name = NULL},
 };
 
