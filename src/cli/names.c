@@ -1,7 +1,9 @@
 /* names.c - the names that options take. */
 #include "cli/names.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "backend/backend.h"
 #include "space/space.h"
@@ -23,10 +25,19 @@ const char *pada_name_of_backend(int i)
     return i <= pada_backend_count() ? pada_backend_get(i - 1)->name : NULL;
 }
 
+/* Whether a space before this one has a dialect of that name. */
+static bool is_known_before(int space, const char *dialect)
+{
+    for (int k = 0; k < space; k++)
+        for (const char *const *name = pada_space_get(k)->dialects; *name; name++)
+            if (strcmp(*name, dialect) == 0) return true;
+    return false;
+}
+
 const char *pada_name_of_dialect(int i)
 {
     for (int k = 0; k < pada_space_count(); k++)
         for (const char *const *name = pada_space_get(k)->dialects; *name; name++)
-            if (i-- == 0) return *name;
+            if (!is_known_before(k, *name) && i-- == 0) return *name;
     return NULL;
 }

@@ -9,6 +9,7 @@
  * code, with the number of the choice behind the layer in the supernet, of which there is none. */
 #include <string.h>
 
+#include "space/chain.h"
 #include "space/cost_scores.h"
 #include "space/mobile_block.h"
 
@@ -83,10 +84,9 @@ static int site_slot(const pada_space *space, int site)
     return site;
 }
 
-static bool begins_stage(int layer)
-{
-    return layer == 0 || layer == 2 || layer == 5;
-}
+/* All but the first ones of the stages. */
+static const pada_chain chain = {
+    .n_layers = N_LAYERS, .identity = IDENTITY, .is_inner = 0xff & ~(1 << 0 | 1 << 2 | 1 << 5)};
 
 /* ---- the network ---- */
 
@@ -103,7 +103,7 @@ static pada_feature walk_layer(pada_builder *b, int layer, pada_feature x)
 {
     static const pada_mobile_names names = {
         {"conv.0", "conv.1"}, {"conv.3", "conv.4"}, {"conv.6", "conv.7"}};
-    const bool is_first = begins_stage(layer);
+    const bool is_first = (chain.is_inner >> layer & 1) == 0;           /* of its stage */
     const pada_act act_in = layer == 0 ? PADA_ACT_RELU : PADA_ACT_NONE; /* that of the stem */
     const int c_out = is_first ? 2 * x.shape.c : x.shape.c;
     const int size = is_first ? x.shape.h / 2 : x.shape.h;
@@ -150,43 +150,23 @@ static void walk(const pada_space *space, pada_builder *b)
 
 /* ---- what is said about a path ---- */
 
-/* Layers that are left out move to the end of their stage: as networks of their own both are the same. */
 static void canonical(const pada_space *space, const pada_path *path, pada_path *out)
 {
-    pada_path form = {{0}};
-    int to = 0;
-
     (void)space;
-    for (int layer = 0; layer < N_LAYERS; layer++) {
-        if (begins_stage(layer)) to = layer;
-        if (begins_stage(layer) || path->choice[layer] != IDENTITY)
-            form.choice[to++] = path->choice[layer];
-    }
-    *out = form;
+    pada_chain_canonical(&chain, path, out);
 }
 
 static void sketch(const pada_space *space, const pada_path *path, pada_sketch *out)
 {
-    (void)space;
-    *out = (pada_sketch){.n_nodes = N_LAYERS + 1,
-                         .n_arrows = N_LAYERS,
-                         .nodes = {"stem", "layer 1", "layer 2", "layer 3", "layer 4", "layer 5",
-                                   "layer 6", "layer 7", "layer 8"}};
-    for (int layer = 0; layer < N_LAYERS; layer++)
-        out->arrows[layer] = (pada_sketch_arrow){
-            .from = layer, .to = layer + 1, .label = labels[path->choice[layer]]};
+    pada_chain_sketch(space, &chain, path, out);
 }
 
 /* ---- baselines ---- */
 
 static double n_blocks(const pada_space *space, const pada_path *path)
 {
-    int n = 0;
-
     (void)space;
-    for (int layer = 0; layer < N_LAYERS; layer++)
-        n += path->choice[layer] != IDENTITY;
-    return n;
+    return pada_chain_n_blocks(&chain, path);
 }
 
 static double code_sum(const pada_space *space, const pada_path *path)

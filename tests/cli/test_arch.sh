@@ -187,6 +187,21 @@ pada arch --space macro 0120120z
 expect_usage_error "character 8: not a digit 0 to 2"
 pada arch --space macro 01201201 --image-size 12
 expect_usage_error 'image size 12 is not a multiple of 8'
+# ProxylessNAS.
+genes='0 6 2 5 3 6 4 1 0 1 6 2 3 4 5 6 0 1 2 3 5'
+pada arch --space proxyless --width 24 "$genes" --cost --json
+expect_rc 0
+expect_out "{\"arch\": \"$genes\", \"macs\": 351088256, \"params\": 4135920}"
+pada arch --space proxyless --widths 40,24,32,48,88,104,216,360,1432 --cost \
+    '3.6 3.3 3.3 3.3 | 3.6 3.3 3.3 5.3 | 3.6 Z Z 3.3 | 5.6 3.3 3.3 3.3 | 5.6 5.3 5.3 3.3 | 5.6'
+expect_out '1 0 0 0 1 0 0 2 1 6 6 0 3 0 0 0 3 2 2 0 3  macs 439243864  params 4361648'
+pada arch --space proxyless "6 $genes"
+expect_usage_error 'layer 1 changes the shape and cannot be left out'
+pada arch --space proxyless '0 6 2'
+expect_usage_error 'character 6: expected 21 layers, found the end'
+pada arch --space proxyless --widths 1,2 "$genes"
+expect_usage_error 'widths: 2 numbers instead of 9'
+
 printf 'arch,acc\n01201201,90\n' >"$work/macro.csv"
 pada arch --space macro 0 01201201 --truth "$work/macro.csv"
 expect_out '01201201

@@ -125,6 +125,10 @@ def seeds():
         yield "arch_codec", f"dialect_{number}", chr(number) + text
     yield "arch_codec", "any", "\5" + B
     yield "arch_codec", "macro", "\6" + "01201201"
+    for number, text in enumerate(["0 6 2 5 3 6 4 1 0 1 6 2 3 4 5 6 0 1 2 3 5",
+                                   "[0, 6, 2, 5, 3, 6, 4, 1, 0, 1, 6, 2, 3, 4, 5, 6, 0, 1, 2, 3, 5]",
+                                   "5.3 3.3 Z Z | 7.3 3.3 5.3 5.3 | 7.6 5.3 5.3 5.3 | 5.6 5.3 5.3 5.3 | 7.6 7.6 7.3 7.3 | 7.6"]):
+        yield "arch_codec", f"proxyless_{number}", chr(8 + number) + text
     yield "path_list", "two", f"{A}\n\n{B}\n"
     yield "path_list", "twice", f"{B}\r\n{B}"
     yield "truth_table", "table", f"\0arch,cifar10,other\n{A},94.2,1\n{B},10,-2e3\n"

@@ -1,5 +1,5 @@
-/* test_spaces.c - every method on every space: it trains, with the same bits however often it is interrupted, or says
- * in one line why it does not. NAS-Bench-201 has tests of its own (test_trainer.c). */
+/* test_spaces.c - every method on every space: it trains, with the same bits when it is interrupted, or says in one line
+ * why it does not. NAS-Bench-201 has tests of its own (test_trainer.c). */
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -31,6 +31,13 @@ static const space_case cases[] = {
      {"--channels=2", "--features=4", NULL},
      {"01201201"},
      {{"close", "share no weights"}, {"spos_depth", "has no score conv_depth"}}},
+    {"proxyless",
+     {"--widths=2,2,2,3,4,4,5,6,8", NULL},
+     {"0 6 2 5 3 6 4 1 0 1 6 2 3 4 5 6 0 1 2 3 5"},
+     {{"close", "share no weights"},
+      {"spos_depth", "has no score conv_depth"},
+      {"fairnas", "slot 1 has 7 choices, slot 0 has 6"},
+      {"sumnas", "slot 1 has 7 choices, slot 0 has 6"}}},
 };
 
 static tiny_data data;
@@ -53,17 +60,20 @@ static const void *settings_of(const space_case *c, const pada_strategy_ops *met
     return settings;
 }
 
-static void stop_here(void *context, const pada_progress *progress)
+/* Inside the second epoch, or the second phase. */
+static void stop_soon(void *context, const pada_progress *progress)
 {
-    (void)context, (void)progress;
-    stop_now = 1;
+    int *n_steps = context;
+
+    (void)progress;
+    if (++*n_steps == 3) stop_now = 1;
 }
 
-static void stop_at_epoch(void *context, const pada_progress *progress,
-                          const pada_epoch_metrics *metrics)
+static void stop_soon_at_epoch(void *context, const pada_progress *progress,
+                               const pada_epoch_metrics *metrics)
 {
     (void)metrics;
-    stop_here(context, progress);
+    stop_soon(context, progress);
 }
 
 static pada_status train(pada_engine *engine, const space_case *c, const pada_strategy_ops *method,
@@ -78,16 +88,19 @@ static pada_status train(pada_engine *engine, const space_case *c, const pada_st
                                 .hold_out = strncmp(method->name, "magic_a", 7) == 0 ? 0.1 : 0,
                                 .validate = TINY_TEST};
 
+    int n_steps = 0;
+
     stop_now = 0;
-    return pada_train(&(pada_train_desc){
-        .engine = engine,
-        .data = &data.base,
-        .recipe = &recipe,
-        .strategy = method,
-        .settings = settings_of(c, method),
-        .run = folder,
-        .stop = &stop_now,
-        .listener = {.step = stops ? stop_here : NULL, .epoch = stops ? stop_at_epoch : NULL}});
+    return pada_train(&(pada_train_desc){.engine = engine,
+                                         .data = &data.base,
+                                         .recipe = &recipe,
+                                         .strategy = method,
+                                         .settings = settings_of(c, method),
+                                         .run = folder,
+                                         .stop = &stop_now,
+                                         .listener = {.context = &n_steps,
+                                                      .step = stops ? stop_soon : NULL,
+                                                      .epoch = stops ? stop_soon_at_epoch : NULL}});
 }
 
 static uint64_t hash_run(const char *folder)
@@ -135,7 +148,6 @@ static void check_method(pada_engine *engine, const space_case *c, const pada_st
     const char *why = refusal_of(c, method->name);
     char whole[64], parts[64];
     pada_status st;
-    int n_stops = 0;
 
     snprintf(whole, sizeof whole, "%s-%s-whole", c->name, method->name);
     snprintf(parts, sizeof parts, "%s-%s-parts", c->name, method->name);
@@ -147,12 +159,21 @@ static void check_method(pada_engine *engine, const space_case *c, const pada_st
         return;
     }
     if (st != PADA_OK) fail_msg("%s on %s: %s", method->name, c->name, pada_message());
-    while ((st = train(engine, c, method, scratch_path(parts), true)) == PADA_ESTOPPED)
-        n_stops++;
-    CHECK_OK(st);
-    assert_true(n_stops >= 2 * EPOCHS - 1);
+    assert_int_equal(train(engine, c, method, scratch_path(parts), true), PADA_ESTOPPED);
+    CHECK_OK(train(engine, c, method, scratch_path(parts), false));
     if (hash_run(scratch_path(whole)) != hash_run(scratch_path(parts)))
-        fail_msg("%s on %s: other bits after %d stops", method->name, c->name, n_stops);
+        fail_msg("%s on %s: other bits after a stop", method->name, c->name);
+}
+
+/* Slow builds leave most methods to the optimised one: their own code runs on NAS-Bench-201 in every build. */
+static bool is_tried(const char *method)
+{
+#ifdef __SANITIZE_ADDRESS__
+    return strcmp(method, "pa") == 0 || strcmp(method, "magic_at") == 0;
+#else
+    (void)method;
+    return true;
+#endif
 }
 
 static void methods_resume_or_say_why(void **state)
@@ -161,7 +182,8 @@ static void methods_resume_or_say_why(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pada_engine *engine = open_engine(&cases[i], "cpu");
         for (int m = 0; m < pada_strategy_count(); m++)
-            check_method(engine, &cases[i], pada_strategy_get(m));
+            if (is_tried(pada_strategy_get(m)->name))
+                check_method(engine, &cases[i], pada_strategy_get(m));
         pada_engine_destroy(engine);
     }
 }
