@@ -20,8 +20,8 @@ extern "C" {
 
 /* Per-image results of the loss, `n_images` each, in the backend's element type. */
 typedef struct pada_results {
-    void *loss; /* -log p(label) */
-    void *norm; /* ||p - onehot||_2 */
+    void *loss; /* -sum of target(c) log p(c) */
+    void *norm; /* ||p - target||_2 */
     /* how many classes score higher than the label; ties count for lower class numbers */
     int32_t *rank;
     void *align; /* mean squared distance from what was kept, over taps and elements; written only

@@ -13,7 +13,8 @@
  *   engine_log.h        the record of an epoch             engine_variance.h  of the gradients
  *   engine_snapshot.h   going back, steps made of several  engine_gradients.h put aside, compared
  *   engine_align.h      paths pulled towards another one   engine_blocks.h    gated blocks of weights
- *   engine_ema.h        an average of the weights          engine_inspect.h   for tests */
+ *   engine_ema.h        an average of the weights          engine_inspect.h   for tests
+ *   engine_regularize.h what only training passes do */
 #ifndef PADA_ENGINE_ENGINE_H
 #define PADA_ENGINE_ENGINE_H
 

@@ -10,7 +10,7 @@ extern "C" {
 
 /* Per image of the last forward pass: [n]. */
 void pada_engine_losses(const pada_engine *e, double *losses);
-void pada_engine_norms(const pada_engine *e, double *norms); /* ||p - onehot|| */
+void pada_engine_norms(const pada_engine *e, double *norms); /* ||p - target|| */
 /* The distance, without the factor, of each image of the last pass, which was aligned: [n]. */
 void pada_engine_distances(const pada_engine *e, double *distances);
 /* The gradient of one parameter: `count` doubles. */

@@ -89,6 +89,7 @@ typedef struct plan_key {
     bool taps;
     int probes;
     bool has_statistics, fixed_norms;
+    double label_smoothing; /* 0 in evaluation */
 } plan_key;
 
 typedef struct kept_plan {
@@ -129,10 +130,11 @@ struct pada_engine {
     int n_kept; /* images that it is of */
     /* Where weights belong to blocks and there is a choice: the gate, NULL if not. */
     pada_block_gate *gate;
-    pada_range gate_range; /* its parameters */
-    bool gate_is_read;     /* it has the weights of now, and `routed` is what they say */
-    pada_path routed;      /* the last path that the gate was asked about */
-    double *probe_room;    /* for pada_program_probes */
+    pada_range gate_range;  /* its parameters */
+    bool gate_is_read;      /* it has the weights of now, and `routed` is what they say */
+    pada_path routed;       /* the last path that the gate was asked about */
+    double *probe_room;     /* for pada_program_probes */
+    double label_smoothing; /* of training passes */
     pada_results results;
     param_group *groups;
     int n_groups;

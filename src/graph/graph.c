@@ -246,7 +246,9 @@ void pada_graph_tap(pada_graph *g, pada_value x, pada_shape shape)
 
 pada_value pada_graph_loss(pada_graph *g, pada_value logits)
 {
-    return push_reader(g, &(pada_node){.op = PADA_OP_LOSS, .x = logits});
+    pada_node node = {.op = PADA_OP_LOSS, .x = logits, .loss = {.smoothing = g->label_smoothing}};
+
+    return push_reader(g, &node);
 }
 
 pada_status pada_graph_status(const pada_graph *g)

@@ -29,6 +29,7 @@ typedef struct pada_graph {
      * kept. With fixed_norms batch norms that have them are normalised by them, not by the batch. */
     const pada_params *statistics;
     bool fixed_norms;
+    double label_smoothing;   /* of the losses that are added; 0 unless the owner sets it */
     pada_status status;       /* the first failure of a builder call */
     struct pada_graph *spare; /* room for pada_graph_simplify to write into */
     int *scratch;             /* 3 * cap_nodes, for its bookkeeping */

@@ -13,7 +13,7 @@
  *   concat    y = all channels of its terms, one behind the other
  *   tap       nothing for other operators: x is kept, or compared with an x that was kept
  *   probe     nothing: how the loss would change if batchnorm(z) had a part in x, for several z
- *   loss      softmax cross entropy, with per-image loss, gradient norm ||p - onehot|| and correctness
+ *   loss      softmax cross entropy, with per-image loss, gradient norm ||p - target|| and correctness
  */
 #ifndef PADA_OP_OP_H
 #define PADA_OP_OP_H
@@ -122,6 +122,12 @@ typedef struct pada_norm {
     int64_t mean, variance; /* in the buffer of running statistics: both or none */
 } pada_norm;
 
+/* What a loss has of its own. Its target, the distribution that p is held against, gives the label 1 - smoothing and
+ * every class, the label among them, smoothing / classes. */
+typedef struct pada_loss {
+    double smoothing;
+} pada_loss;
+
 /* A value is the index of the node that makes it. */
 typedef int pada_value;
 #define PADA_ZERO (-1) /* the tensor of zeros, of any shape */
@@ -157,6 +163,7 @@ typedef struct pada_node {
     pada_act act;     /* GAP, POOL */
     pada_pool pool;   /* POOL */
     pada_pool_kind pool_kind;
+    pada_loss loss;          /* LOSS */
     int64_t weight;          /* CONV, LINEAR: offset into the parameter buffer */
     int64_t bias;            /* likewise; -1: none */
     int first_term, n_terms; /* COMBINE, CONCAT, PROBE */

@@ -1,6 +1,6 @@
 /* data_importance.h - DA: images are sampled in proportion to the gradient norms they cause.
  *
- *   norm of a draw   ||softmax(logits) - onehot||, an upper bound from the last layer
+ *   norm of a draw   ||softmax(logits) - target||, an upper bound from the last layer
  *   importance       the norms of an image's draws, accumulated over an epoch (or all of them)
  *   probability      tau * importance / sum + (1 - tau) / n, drawn with replacement
  *

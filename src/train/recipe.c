@@ -50,6 +50,8 @@
         NEWER_REAL("epsilon", epsilon, "0", 1, "rmsprop, adam: below the root; 0: 0.001, 1e-8"),   \
         REAL("weight-decay", weight_decay, decay_value, 1e3, "weight decay, on every parameter"),  \
         REAL("clip", clip, clip_value, 1e9, "largest norm of the whole gradient; 0: no clipping"), \
+        NEWER_REAL("label-smoothing", label_smoothing, "0", 1,                                     \
+                   "share of a label that training spreads over all classes"),                     \
         NEWER_REAL("ema", ema, "0", 0.999999999,                                                   \
                    "decay of an average of the weights, which evaluations take; 0: none"),         \
         FLAG("nesterov", nesterov, nesterov_value, "Nesterov's form of momentum"),                 \

@@ -17,6 +17,7 @@ typedef struct pada_recipe {
     int optimizer;   /* of pada_optimizers */
     double momentum, weight_decay, clip;
     double square_decay, epsilon; /* 0: what the optimiser says */
+    double label_smoothing;       /* of training; 0: none */
     double ema; /* decay of the average of the weights that evaluations take; 0: none */
     bool nesterov;
     int opt_mode; /* pada_optim_mode */

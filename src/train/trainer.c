@@ -11,6 +11,7 @@
 #include "data/image_order.h"
 #include "engine/engine_ema.h"
 #include "engine/engine_log.h"
+#include "engine/engine_regularize.h"
 #include "engine/engine_variance.h"
 #include "engine/engine_weights.h"
 #include "train/family.h"
@@ -132,6 +133,7 @@ static pada_status begin(trainer *t)
     if (desc->strategy->network) t->validation.network = desc->strategy->network(t->strategy);
     PADA_TRY(plan_phases(t));
     PADA_TRY(pada_engine_init_weights(desc->engine, recipe->seed));
+    pada_engine_smooth_labels(desc->engine, recipe->label_smoothing);
     if (recipe->ema > 0) PADA_TRY(pada_engine_ema_begin(desc->engine, recipe->ema));
     PADA_TRY(begin_log(t));
     if (recipe->variance) PADA_TRY(pada_engine_variance_begin(desc->engine));

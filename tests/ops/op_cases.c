@@ -304,6 +304,19 @@ static void image_weights(graph_case *c)
     case_readout(c, normed_stem(c));
 }
 
+static void smoothed_labels(graph_case *c)
+{
+    c->graph->label_smoothing = 0.1;
+    image_weights(c);
+}
+
+/* On its own, not behind the mean and the layer that lead to it. */
+static void smoothed_labels_of_nothing(graph_case *c)
+{
+    c->graph->label_smoothing = 0.3;
+    linear_of_nothing(c);
+}
+
 /* The only reader of the tapped value, and one of several. */
 static void tap_alone(graph_case *c)
 {
@@ -453,6 +466,8 @@ const sum_case sum_cases[] = {
     {"linear without bias", linear_without_bias, false},
     {"linear of nothing", linear_of_nothing, false},
     {"weights of the images", image_weights, false},
+    {"smoothed labels", smoothed_labels, false},
+    {"smoothed labels of nothing", smoothed_labels_of_nothing, false},
     {"tap of a value that nobody else reads", tap_alone, false},
     {"tap of a conv", tap_of_conv, false},
     {"tap of a sum", tap_of_sum, false},

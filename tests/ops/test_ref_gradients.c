@@ -463,6 +463,31 @@ static void test_loss_of_known_logits(void **state)
     case_deinit(&c);
 }
 
+/* The same with a part of the label spread over the classes: PyTorch's cross_entropy with label_smoothing in float64. */
+static void test_smoothed_loss_of_known_logits(void **state)
+{
+    case_result r;
+    graph_case c;
+
+    (void)state;
+    case_init(&c, (pada_shape){1, 1, 1}, 2, 1);
+    c.graph->label_smoothing = 0.1;
+    pada_graph_loss(c.graph, case_linear(&c, PADA_ZERO, true));
+    for (int k = 0; k < CASE_CLASSES; k++)
+        c.params[c.tensors[1].range.first + k] = 0.5 * k - 1;
+    c.labels[0] = 7;
+    c.labels[1] = 2;
+    case_run(&c, ref, oracle, CASE_TRAIN, &r);
+    CHECK_CLOSE(r.loss[0], 2.0509913801177, 1e-12);
+    CHECK_CLOSE(r.loss[1], 4.3009913801177, 1e-12);
+    CHECK_CLOSE(r.norm[0], 0.8915858743987004, 1e-12);
+    CHECK_CLOSE(r.norm[1], 1.0176980527822075, 1e-12);
+    CHECK_CLOSE(r.grads[c.tensors[1].range.first + 7], -0.31426878980659173, 1e-12);
+    CHECK_CLOSE(r.grads[c.tensors[1].range.first + 9], 0.38613850050808723, 1e-12);
+    case_result_deinit(&r);
+    case_deinit(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -475,6 +500,7 @@ int main(void)
         cmocka_unit_test(test_probe),
         cmocka_unit_test(test_norm_input_gradient),
         cmocka_unit_test(test_loss_of_known_logits),
+        cmocka_unit_test(test_smoothed_loss_of_known_logits),
     };
     return cmocka_run_group_tests(tests, open_ref, close_ref);
 }

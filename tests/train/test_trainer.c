@@ -368,6 +368,24 @@ static void uniform_importance_is_spos(void **state)
     assert_true(weights_after("eq-nsas2", "nsas", settings_of(&archive)) != spos);
 }
 
+/* Label smoothing is the recipe's, also on an engine that a run with another one has used. */
+static void labels_are_smoothed(void **state)
+{
+    const uint64_t plain = weights_after("smooth-0", "single", &one_network);
+    pada_status st;
+
+    (void)state;
+    recipe.label_smoothing = 0.1;
+    const uint64_t smoothed = weights_after("smooth-a", "single", &one_network);
+    while ((st = run(scratch_path("smooth-b"), method("single"), &one_network, 3)) == PADA_ESTOPPED)
+        continue;
+    recipe.label_smoothing = 0;
+    CHECK_OK(st);
+    assert_true(smoothed != plain);
+    assert_true(pada_engine_weights_hash(engine) == smoothed);
+    assert_true(weights_after("smooth-c", "single", &one_network) == plain);
+}
+
 /* An anchor without weight is no anchor. */
 static void alignment_without_weight_is_none(void **state)
 {
@@ -703,6 +721,7 @@ int main(void)
         cmocka_unit_test(epochs_have_all_images),
         cmocka_unit_test(stopped_runs_end_the_same),
         cmocka_unit_test(uniform_importance_is_spos),
+        cmocka_unit_test(labels_are_smoothed),
         cmocka_unit_test(alignment_without_weight_is_none),
         cmocka_unit_test(held_out_images_are_not_trained_on),
         cmocka_unit_test(every_saved_field_is_needed),

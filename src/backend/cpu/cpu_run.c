@@ -308,24 +308,29 @@ static void run_loss(const group *g, const pada_instr *instr)
     const int classes = r->q->nodes[logits].shape.c;
     const bool train = r->q->node_plans[logits].grad.in != PADA_NOWHERE;
     const cpu_tensor from = value(g, logits), to = train ? grad(g, logits) : (cpu_tensor){0};
+    const double smoothing = r->q->nodes[instr->v].loss.smoothing;
+    const double sharp = 1 - smoothing, even = smoothing / classes;
 
     for (int k = 0; k < g->n; k++) {
         const int n = g->first + k, label = r->b->labels[n];
         const float *l = from.data + k * from.stride;
         const double scale = loss_scale(r, n);
-        double top = l[0], sum = 0, squares = 0;
+        double top = l[0], sum = 0, rest = 0, squares = 0;
         int rank = 0;
         for (int c = 1; c < classes; c++)
             if (l[c] > top) top = l[c];
         for (int c = 0; c < classes; c++)
             sum += pada_exp(l[c] - top);
         for (int c = 0; c < classes; c++) {
-            const double d = pada_exp(l[c] - top) / sum - (c == label);
+            const double d = pada_exp(l[c] - top) / sum - (even + (c == label ? sharp : 0));
             squares += d * d;
             if (train) to.data[k * to.stride + c] = (float)(scale * d);
             rank += c < label ? l[c] >= l[label] : l[c] > l[label];
         }
-        ((float *)r->b->results.loss)[n] = (float)(pada_ln(sum) - (l[label] - top));
+        for (int c = 0; c < classes && even > 0; c++)
+            rest += l[c] - top;
+        ((float *)r->b->results.loss)[n] =
+            (float)(pada_ln(sum) - sharp * (l[label] - top) - even * rest);
         ((float *)r->b->results.norm)[n] = (float)sqrt(squares);
         r->b->results.rank[n] = rank;
     }

@@ -132,6 +132,8 @@ cudaError_t pada_cuda_linear_grad(cudaStream_t stream, const cuda_linear_job *jo
 
 __global__ static void loss_kernel(cuda_loss_job j)
 {
+    const double sharp = 1 - j.smoothing, even = j.smoothing / j.classes;
+
     cuda_begin();
     CUDA_FOR(n, j.n_images)
     {
@@ -140,19 +142,21 @@ __global__ static void loss_kernel(cuda_loss_job j)
         float *grad = j.grad.data ? (float *)j.grad.data + n * j.grad.stride : NULL;
         const int label = j.labels[n];
         const double scale = j.grad_scale * (j.weights ? j.weights[n] : 1.0) / j.n_images;
-        double top = l[0], sum = 0, squares = 0;
+        double top = l[0], sum = 0, rest = 0, squares = 0;
         int rank = 0;
         for (int c = 1; c < j.classes; c++)
             if (l[c] > top) top = l[c];
         for (int c = 0; c < j.classes; c++)
             sum += exp(l[c] - top);
         for (int c = 0; c < j.classes; c++) {
-            const double d = exp(l[c] - top) / sum - (c == label);
+            const double d = exp(l[c] - top) / sum - (even + (c == label ? sharp : 0));
             squares += d * d;
             if (grad) grad[c] = (float)(scale * d);
             rank += c < label ? l[c] >= l[label] : l[c] > l[label];
         }
-        j.loss[n] = (float)(log(sum) - (l[label] - top));
+        for (int c = 0; c < j.classes && even > 0; c++)
+            rest += l[c] - top;
+        j.loss[n] = (float)(log(sum) - sharp * (l[label] - top) - even * rest);
         j.norm[n] = (float)sqrt(squares);
         j.rank[n] = rank;
     }

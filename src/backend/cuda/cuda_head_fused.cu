@@ -59,7 +59,8 @@ static __device__ void finish_loss(const cuda_loss_job &j, const float *logits, 
 {
     const int c = (int)threadIdx.x, n = (int)blockIdx.x, label = j.labels[n];
     const double scale = j.grad_scale * (j.weights ? j.weights[n] : 1.0) / j.n_images;
-    double top = logits[0], sum = 0, squares = 0;
+    const double sharp = 1 - j.smoothing, even = j.smoothing / j.classes;
+    double top = logits[0], sum = 0, rest = 0, squares = 0;
     int rank = 0;
 
     for (int k = 1; k < j.classes; k++)
@@ -70,14 +71,16 @@ static __device__ void finish_loss(const cuda_loss_job &j, const float *logits, 
         sum += powers[k];
     if (c < j.classes && j.grad.data)
         ((float *)j.grad.data)[n * j.grad.stride + c] =
-            (float)(scale * (powers[c] / sum - (c == label)));
+            (float)(scale * (powers[c] / sum - (even + (c == label ? sharp : 0))));
     if (c != 0) return;
     for (int k = 0; k < j.classes; k++) {
-        const double d = powers[k] / sum - (k == label);
+        const double d = powers[k] / sum - (even + (k == label ? sharp : 0));
         squares += d * d;
         rank += k < label ? logits[k] >= logits[label] : logits[k] > logits[label];
     }
-    j.loss[n] = (float)(log(sum) - (logits[label] - top));
+    for (int k = 0; k < j.classes && even > 0; k++)
+        rest += logits[k] - top;
+    j.loss[n] = (float)(log(sum) - sharp * (logits[label] - top) - even * rest);
     j.norm[n] = (float)sqrt(squares);
     j.rank[n] = rank;
 }

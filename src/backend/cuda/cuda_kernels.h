@@ -393,7 +393,7 @@ typedef struct cuda_loss_job {
     cuda_tensor logits, grad;
     const int32_t *labels;
     const float *weights;
-    double grad_scale;
+    double smoothing, grad_scale;
     float *loss, *norm;
     int32_t *rank;
 } cuda_loss_job;

@@ -237,6 +237,7 @@ static cuda_loss_job loss_job(const run *r, const pada_instr *instr)
                          .logits = value(r, logits),
                          .labels = r->d->labels.data,
                          .weights = r->b->weights ? r->d->weights.data : NULL,
+                         .smoothing = r->q->nodes[instr->v].loss.smoothing,
                          .grad_scale = r->b->grad_scale,
                          .loss = r->b->results.loss,
                          .norm = r->b->results.norm,

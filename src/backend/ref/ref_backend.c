@@ -452,8 +452,8 @@ static void loss(const run *r, const pada_instr *instr, int n)
     const pada_value logits = r->q->nodes[instr->v].x;
     const int train = r->q->node_plans[logits].grad.in != PADA_NOWHERE;
 
-    pada_ref_loss(value(r, logits, n), r->q->nodes[logits].shape.c, r->b->labels[n],
-                  loss_scale(r, n), (double *)r->b->results.loss + n,
+    pada_ref_loss(&r->q->nodes[instr->v].loss, value(r, logits, n), r->q->nodes[logits].shape.c,
+                  r->b->labels[n], loss_scale(r, n), (double *)r->b->results.loss + n,
                   (double *)r->b->results.norm + n, r->b->results.rank + n,
                   train ? grad(r, logits, n) : NULL);
 }

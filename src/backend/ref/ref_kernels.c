@@ -228,19 +228,22 @@ void pada_ref_moments(const double *x, int64_t n, int64_t stride, pada_shape sha
     *variance = squares / (double)(n * plane);
 }
 
-void pada_ref_loss(const double *logits, int classes, int label, double scale, double *loss,
-                   double *norm, int32_t *rank, double *grad)
+void pada_ref_loss(const pada_loss *what, const double *logits, int classes, int label,
+                   double scale, double *loss, double *norm, int32_t *rank, double *grad)
 {
-    double top = logits[0], sum = 0, squares = 0;
+    const double sharp = 1 - what->smoothing, even = what->smoothing / classes;
+    double top = logits[0], sum = 0, rest = 0, squares = 0;
 
     for (int c = 1; c < classes; c++)
         if (logits[c] > top) top = logits[c];
     for (int c = 0; c < classes; c++)
         sum += exp(logits[c] - top);
-    *loss = log(sum) - (logits[label] - top);
+    for (int c = 0; c < classes && even > 0; c++)
+        rest += logits[c] - top;
+    *loss = log(sum) - sharp * (logits[label] - top) - even * rest;
     *rank = 0;
     for (int c = 0; c < classes; c++) {
-        const double d = exp(logits[c] - top) / sum - (c == label);
+        const double d = exp(logits[c] - top) / sum - (even + (c == label ? sharp : 0));
         squares += d * d;
         if (grad) grad[c] = scale * d;
         *rank += c < label ? logits[c] >= logits[label] : logits[c] > logits[label];

@@ -38,8 +38,8 @@ void pada_ref_pool_grad_add(const pada_node *node, pada_shape in, const double *
 void pada_ref_moments(const double *x, int64_t n, int64_t stride, pada_shape shape, int c,
                       double *mean, double *variance);
 
-/* Softmax cross entropy of one image; grad (may be NULL) = scale * (p - onehot). */
-void pada_ref_loss(const double *logits, int classes, int label, double scale, double *loss,
-                   double *norm, int32_t *rank, double *grad);
+/* Softmax cross entropy of one image; grad (may be NULL) = scale * (p - target). */
+void pada_ref_loss(const pada_loss *what, const double *logits, int classes, int label,
+                   double scale, double *loss, double *norm, int32_t *rank, double *grad);
 
 #endif
