@@ -3,6 +3,10 @@
 
 #include "base/mem.h"
 
+struct pada_owned {
+    int64_t offset, round;
+};
+
 static pada_status make(pada_graph **out, int cap_nodes, int cap_terms)
 {
     pada_graph *g;
@@ -34,6 +38,13 @@ pada_status pada_graph_create(pada_graph **out, int cap_nodes, int cap_terms)
     if ((st = make(&(*out)->spare, cap_nodes, cap_terms)) != PADA_OK) goto fail;
     if ((st = pada_calloc(&mem, 3 * (size_t)cap_nodes, sizeof(int))) != PADA_OK) goto fail;
     (*out)->scratch = mem;
+    int cap = 2;
+    while (cap < 2 * (cap_nodes + 2 * cap_terms + 2)) /* half full, with the one that is too many */
+        cap *= 2;
+    if ((st = pada_calloc(&mem, (size_t)cap, sizeof *(*out)->owned)) != PADA_OK) goto fail;
+    (*out)->owned = mem;
+    (*out)->cap_owned = cap;
+    (*out)->round = 1;
     return PADA_OK;
 fail:
     pada_graph_destroy(*out);
@@ -46,6 +57,7 @@ void pada_graph_destroy(pada_graph *g)
     if (!g) return;
     pada_graph_destroy(g->spare);
     pada_free(g->scratch);
+    pada_free(g->owned);
     pada_free(g->nodes);
     pada_free(g->terms);
     pada_free(g);
@@ -55,6 +67,7 @@ void pada_graph_reset(pada_graph *g)
 {
     g->n_nodes = g->n_terms = 0;
     g->status = PADA_OK;
+    g->round++;
 }
 
 /* Appends a node; PADA_ZERO once the graph has failed. */
@@ -112,9 +125,24 @@ static pada_status term_shape(const pada_graph *g, const pada_term *term, pada_s
     return term->kind == PADA_TERM_AVGPOOL ? pada_pool_shape(&term->pool, *out, out) : PADA_OK;
 }
 
-/* A batch norm of zeros is zero unless it has a shift. Gradients of scales and shifts are added up batch norm by batch
- * norm, several at a time, so that no two of them may share one. */
-static pada_status check_norm(const pada_graph *g, const pada_term *term)
+/* Gradients of scales, shifts and constants are added up one by one, several at a time, so that no two of them may share
+ * an offset. */
+static pada_status own(pada_graph *g, int64_t offset)
+{
+    const uint64_t mask = (uint64_t)g->cap_owned - 1;
+    uint64_t at = (uint64_t)offset * UINT64_C(0x9e3779b97f4a7c15) >> 20 & mask;
+
+    if (offset < 0) return PADA_OK;
+    while (g->owned[at].round == g->round) {
+        if (g->owned[at].offset == offset)
+            return PADA_FAIL(PADA_EINVAL, "two batch norms have the same scale or shift");
+        at = (at + 1) & mask;
+    }
+    g->owned[at] = (struct pada_owned){offset, g->round};
+    return PADA_OK;
+}
+
+static pada_status check_norm(pada_graph *g, const pada_term *term)
 {
     const pada_norm *norm = &term->norm;
 
@@ -125,14 +153,8 @@ static pada_status check_norm(const pada_graph *g, const pada_term *term)
     if (!pada_norm_is_affine(norm)) return PADA_OK;
     if (term->x == PADA_ZERO)
         return PADA_FAIL(PADA_EINVAL, "a batch norm with scale or shift reads zeros");
-    for (int t = 0; t < g->n_terms; t++) {
-        const pada_norm *other = &g->terms[t].norm;
-        if (g->terms[t].kind != PADA_TERM_BATCHNORM) continue;
-        if ((norm->scale >= 0 && norm->scale == other->scale) ||
-            (norm->shift >= 0 && norm->shift == other->shift))
-            return PADA_FAIL(PADA_EINVAL, "two batch norms have the same scale or shift");
-    }
-    return PADA_OK;
+    PADA_TRY(own(g, norm->scale));
+    return own(g, norm->shift);
 }
 
 /* Appends the terms that are not zero to those of the node, whose shape they have or give. */
@@ -221,6 +243,15 @@ pada_value pada_graph_concat(pada_graph *g, const pada_value *x, const int *zero
     }
     node.shape.c = channels;
     return node.n_terms == 0 ? PADA_ZERO : push(g, &node);
+}
+
+pada_value pada_graph_constant(pada_graph *g, pada_shape shape, int64_t values)
+{
+    pada_node node = {
+        .op = PADA_OP_CONSTANT, .shape = shape, .x = PADA_ZERO, .weight = values, .bias = values};
+
+    if (g->status == PADA_OK) g->status = own(g, values);
+    return push(g, &node);
 }
 
 pada_value pada_graph_linear(pada_graph *g, pada_value x, int out, int64_t weight, int64_t bias)

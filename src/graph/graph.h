@@ -29,8 +29,12 @@ typedef struct pada_graph {
      * kept. With fixed_norms batch norms that have them are normalised by them, not by the batch. */
     const pada_params *statistics;
     bool fixed_norms;
-    double label_smoothing;   /* of the losses that are added; 0 unless the owner sets it */
-    pada_status status;       /* the first failure of a builder call */
+    double label_smoothing; /* of the losses that are added; 0 unless the owner sets it */
+    pada_status status;     /* the first failure of a builder call */
+    /* Offsets of scales, shifts and constants so far, by hashing: no two share one. */
+    struct pada_owned *owned;
+    int cap_owned;            /* a power of two */
+    int64_t round;            /* entries of other rounds are empty */
     struct pada_graph *spare; /* room for pada_graph_simplify to write into */
     int *scratch;             /* 3 * cap_nodes, for its bookkeeping */
 } pada_graph;
@@ -42,8 +46,8 @@ void pada_graph_reset(pada_graph *graph);
 /* Builders. weight and bias are offsets into the parameter buffer; a bias whose only reader is a
  * batch norm has no effect and is not passed. Any operand may be PADA_ZERO: a convolution of zeros
  * is followed by batch norm in every space, which maps a constant to zero, so its result is
- * PADA_ZERO too, and terms of zero are dropped; a batch norm with scale or shift must not read zeros. No two
- * batch norms of a graph share a scale or a shift. */
+ * PADA_ZERO too, and terms of zero are dropped. A batch norm with a shift is not zero there: builders make a
+ * constant of it. No two batch norms or constants of a graph share a scale or a shift. */
 pada_value pada_graph_input(pada_graph *g, pada_shape shape);
 pada_value pada_graph_conv(pada_graph *g, pada_value x, const pada_conv *conv, int64_t weight,
                            int64_t bias);
@@ -55,6 +59,9 @@ pada_value pada_graph_pool(pada_graph *g, pada_value x, const pada_pool *pool, p
 /* The channels of n values of one size, one behind the other; zeros[i] channels of zeros where x[i] is
  * PADA_ZERO. All of them zero give PADA_ZERO. */
 pada_value pada_graph_concat(pada_graph *g, const pada_value *x, const int *zeros, int n);
+/* A tensor of this shape whose channels have the values of the parameters from offset `values` on: what a batch norm with
+ * that shift, or a convolution with that bias, makes of zeros. */
+pada_value pada_graph_constant(pada_graph *g, pada_shape shape, int64_t values);
 /* Says that x, of this shape even if it is zero, can be kept and compared between paths. The taps
  * of all paths of a space must agree in number, order and shapes. */
 void pada_graph_tap(pada_graph *g, pada_value x, pada_shape shape);

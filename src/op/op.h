@@ -11,6 +11,7 @@
  *   linear    l = W f + b
  *   pool      y = mean or largest of act(x) in a window, of the pixels inside the image
  *   concat    y = all channels of its terms, one behind the other
+ *   constant  y = one parameter per channel, everywhere
  *   tap       nothing for other operators: x is kept, or compared with an x that was kept
  *   probe     nothing: how the loss would change if batchnorm(z) had a part in x, for several z
  *   loss      softmax cross entropy, with per-image loss, gradient norm ||p - target|| and correctness
@@ -44,6 +45,7 @@ typedef enum pada_code {
     PADA_CODE_LINEAR_FWD,
     PADA_CODE_POOL_FWD,
     PADA_CODE_CONCAT_FWD,
+    PADA_CODE_CONSTANT_FWD,
     PADA_CODE_LOSS_FWD, /* per-image results and, in training, the gradient of the logits */
     /* of a tap: x goes into the taps buffer; or its mean squared distance from what is there, over
      * the number of taps, into the results */
@@ -52,7 +54,8 @@ typedef enum pada_code {
     PADA_CODE_LINEAR_BWD,
     PADA_CODE_GAP_BWD,
     PADA_CODE_POOL_BWD,
-    PADA_CODE_CONCAT_BWD, /* gradients of its terms */
+    PADA_CODE_CONCAT_BWD,   /* gradients of its terms */
+    PADA_CODE_CONSTANT_BWD, /* of its parameters */
     /* of a combine whose gradient is complete, or of a probe of it: sum(dy), and sum(dy * (x - mean))
      * per term */
     PADA_CODE_NORM_SUMS,
@@ -158,14 +161,15 @@ static inline int pada_norm_is_affine(const pada_norm *norm)
 typedef struct pada_node {
     pada_op op;
     pada_shape shape; /* of the output, one image */
-    pada_value x;     /* of operators with this operand; LINEAR and TAP take PADA_ZERO */
-    pada_conv conv;   /* CONV */
-    pada_act act;     /* GAP, POOL */
-    pada_pool pool;   /* POOL */
+    pada_value
+        x; /* of operators with this operand; LINEAR and TAP take PADA_ZERO, CONSTANT has it */
+    pada_conv conv; /* CONV */
+    pada_act act;   /* GAP, POOL */
+    pada_pool pool; /* POOL */
     pada_pool_kind pool_kind;
     pada_loss loss;          /* LOSS */
     int64_t weight;          /* CONV, LINEAR: offset into the parameter buffer */
-    int64_t bias;            /* likewise; -1: none */
+    int64_t bias;            /* likewise, and CONSTANT; -1: none */
     int first_term, n_terms; /* COMBINE, CONCAT, PROBE */
 } pada_node;
 

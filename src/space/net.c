@@ -261,13 +261,16 @@ pada_feature pada_build_conv(pada_builder *b, pada_feature x, const pada_conv *c
                                               .n_dims = 1,
                                               .fan_in = per_output,
                                               .bias_before_norm = bias == PADA_BIAS_BEFORE_NORM});
-    if (adds_node(b, 0))
+    const bool adds = adds_node(b, 0);
+    if (adds)
         y.value = pada_graph_conv(b->graph, x.value, conv, weight,
                                   bias == PADA_BIAS_ADDED ? bias_at : -1);
     if (y.value != PADA_ZERO)
         y.shape = b->graph->nodes[y.value].shape;
     else
         note(b, pada_conv_shape(conv, x.shape, &y.shape));
+    if (adds && y.value == PADA_ZERO && bias == PADA_BIAS_ADDED)
+        y.value = pada_graph_constant(b->graph, y.shape, bias_at);
     if (b->purpose == COST) b->cost->macs += pada_conv_macs(conv, y.shape);
     return y;
 }
@@ -283,6 +286,10 @@ void pada_build_norm(pada_builder *b, pada_feature z, const char *module, pada_t
     d.kind = "bias";
     d.centre = 0;
     term->norm.shift = take_param(b, &d);
+    /* Of zeros it makes its shift: their mean is zero, in the batch as in running statistics. */
+    if (adds_node(b, 0) && z.value == PADA_ZERO)
+        *term = (pada_term){.kind = PADA_TERM_IDENTITY,
+                            .x = pada_graph_constant(b->graph, z.shape, term->norm.shift)};
 }
 
 pada_feature pada_build_sum(pada_builder *b, pada_shape shape, const pada_term *terms, int n_terms)

@@ -51,6 +51,8 @@ static access access_of(const pada_program *q, const pada_instr *instr)
     case PADA_CODE_POOL_BWD:
     case PADA_CODE_CONCAT_FWD:
     case PADA_CODE_CONCAT_BWD: fail_msg("%s is refused", pada_op_name(node->op)); break;
+    case PADA_CODE_CONSTANT_FWD: a.writes[a.n_writes++] = instr->v; break;
+    case PADA_CODE_CONSTANT_BWD: a.reads[a.n_reads++] = grad + instr->v; break;
     case PADA_CODE_COMBINE_FWD:
         for (int t = 0; t < node->n_terms; t++)
             a.reads[a.n_reads++] = q->terms[node->first_term + t].x;

@@ -131,11 +131,49 @@ static void norms_learn(void **state)
     pada_engine_destroy(e);
 }
 
+/* A node that nothing flows into: what convolutions make of its zeros are their shifts, which learn; scales do not. */
+static void norms_of_zeros_are_their_shifts(void **state)
+{
+    const pada_path path = {{0, 3, 3, 1, 2, 1}};
+    const pada_space space = nb201_space(&(pada_space_config){
+        .channels = 4, .cells = 1, .classes = TINY_CLASSES, .image_size = TINY_SIDE});
+    const pada_batch batch = random_batch();
+    double of_supernet[BATCH], of_network[BATCH], again[BATCH], scales[4], shifts[4];
+    pada_step_stats stats;
+    pada_space final;
+
+    (void)state;
+    pada_space_finalise(&final, &space, &path);
+    pada_engine *supernet = make_engine(&space), *e = make_engine(&final);
+    const pada_params *params = pada_engine_params(e);
+    copy_weights(supernet, e);
+    losses_of(supernet, &path, &batch, of_supernet);
+    pada_engine_zero_grad(e);
+    losses_of(e, &path, &batch, of_network);
+    for (int i = 0; i < BATCH; i++)
+        CHECK_CLOSE(of_network[i], of_supernet[i], 1e-12);
+    CHECK_OK(pada_engine_step(e, &(pada_optim){.lr = 0.1}, &stats));
+    pada_engine_read_weight(e, pada_params_find(params, "cells.0.layers.2.op.2.weight"), scales);
+    pada_engine_read_weight(e, pada_params_find(params, "cells.0.layers.2.op.2.bias"), shifts);
+    for (int i = 0; i < 4; i++)
+        assert_true(scales[i] == 1 && shifts[i] != 0);
+    losses_of(e, &path, &batch, of_network);
+    for (int i = 0; i < 4; i++)
+        shifts[i] += 0.5 * (i + 1);
+    pada_engine_write_weight(e, pada_params_find(params, "cells.0.layers.2.op.2.bias"), shifts);
+    losses_of(e, &path, &batch, again);
+    for (int i = 0; i < BATCH; i++)
+        assert_true(fabs(again[i] - of_network[i]) > 1e-6);
+    pada_engine_destroy(supernet);
+    pada_engine_destroy(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fresh_final_form_computes_the_same),
         cmocka_unit_test(norms_learn),
+        cmocka_unit_test(norms_of_zeros_are_their_shifts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,6 +117,11 @@ pada_value case_conv(graph_case *c, pada_value x, pada_conv conv, bool bias)
     return pada_graph_conv(c->graph, x, &conv, weight, bias ? declare(c, conv.c_out, 0.5) : -1);
 }
 
+pada_value case_constant(graph_case *c, pada_shape shape)
+{
+    return pada_graph_constant(c->graph, shape, declare(c, shape.c, 0.5));
+}
+
 pada_value case_linear(graph_case *c, pada_value x, bool bias)
 {
     const int in = x == PADA_ZERO ? 4 : c->graph->nodes[x].shape.c;

@@ -56,6 +56,8 @@ pada_value case_linear(graph_case *c, pada_value x, bool bias);
 /* images -> 1x1 conv with `scale` on the diagonal: an interior value that is the images times
  * scale. */
 pada_value case_probe(graph_case *c, double scale);
+/* A constant with fresh values. */
+pada_value case_constant(graph_case *c, pada_shape shape);
 /* Sums of one, two or three terms. */
 pada_term case_same(pada_value x);
 pada_term case_norm(pada_value x);

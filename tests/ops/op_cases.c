@@ -434,6 +434,28 @@ static void affine_cell(graph_case *c)
     case_head(c, case_sum1(c, case_affine(c, b, true, true)), PADA_ACT_RELU);
 }
 
+/* Batch norms of zeros: in a sum, read by an activation and a convolution with padding, alone. */
+static void constants(graph_case *c)
+{
+    const pada_value x = normed_stem(c);
+    const pada_shape shape = c->graph->nodes[x].shape;
+    const pada_value k = case_constant(c, shape);
+    const pada_value y = case_sum2(c, case_same(x), case_same(case_constant(c, shape)));
+    const pada_value z = case_conv(c, k, plain(5, 3, 1), false);
+
+    case_readout(c,
+                 case_sum(c, (pada_term[]){case_norm(z), case_same(k), case_pool(y, 3, 1, 1)}, 3));
+}
+
+static void constant_of_a_cell(graph_case *c)
+{
+    const pada_value k = case_sum1(c, case_same(case_constant(c, (pada_shape){17, 5, 6})));
+    const pada_conv conv = pada_conv_make(0, 17, 3, 1, 1, PADA_ACT_RELU);
+
+    case_readout(c, case_sum2(c, case_affine(c, case_conv(c, k, conv, false), true, true),
+                              case_same(case_constant(c, (pada_shape){17, 5, 6}))));
+}
+
 const sum_case sum_cases[] = {
     {"identity", identity, false},
     {"batch norm", batch_norm, false},
@@ -479,5 +501,7 @@ const sum_case sum_cases[] = {
     {"affine norm of a sum", affine_norm_of_sum, false},
     {"affine norms of one value", affine_norms_of_one, false},
     {"affine cell", affine_cell, true},
+    {"constants", constants, false},
+    {"constant of a cell", constant_of_a_cell, true},
 };
 const int n_sum_cases = sizeof sum_cases / sizeof *sum_cases;

@@ -206,6 +206,7 @@ static bool values_agree(const graph_case *c, const case_result *r, const char *
             case PADA_OP_LINEAR: want = linear_at(c, r, node, n, k); break;
             case PADA_OP_POOL: want = window_at(c, r, node, n, k, h, w); break;
             case PADA_OP_CONCAT: want = concat_at(c, r, node, n, k, h, w); break;
+            case PADA_OP_CONSTANT: want = c->params[node->bias + k]; break;
             default: break;
             }
             if (fabs(r->values[v][i] - want) <= 1e-11) continue;
@@ -338,6 +339,7 @@ static void test_every_operator_was_checked(void **state)
     assert_true(n_checked[PADA_OP_LINEAR] > N_CONV_GRID);
     assert_true(n_checked[PADA_OP_POOL] > 10);
     assert_true(n_checked[PADA_OP_CONCAT] > 1);
+    assert_true(n_checked[PADA_OP_CONSTANT] > 1);
 }
 
 /* The gradient is added to what the buffer holds. */

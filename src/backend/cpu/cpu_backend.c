@@ -199,7 +199,8 @@ static pada_status cpu_prepare(pada_device *d, const pada_program *q)
             const pada_code code = q->instrs[i].code;
             const pada_node *node = &q->nodes[q->instrs[i].v];
             cpu_layer *layer = &d->layers[i];
-            const bool backward = code == PADA_CODE_CONV_BWD || code == PADA_CODE_LINEAR_BWD;
+            const bool backward = code == PADA_CODE_CONV_BWD || code == PADA_CODE_LINEAR_BWD ||
+                                  code == PADA_CODE_CONSTANT_BWD;
             *layer = (cpu_layer){.accumulator = accumulator, .partial = partial, .packed = packed};
             if (code == PADA_CODE_CONV_FWD || code == PADA_CODE_CONV_BWD) {
                 const pada_shape in = q->nodes[node->x].shape;

@@ -233,6 +233,31 @@ void PADA_ISA(pada_cpu_combine_grad)(const cpu_term *terms, int n_terms, pada_sh
         }
 }
 
+/* ---- one number per channel ---- */
+
+void PADA_ISA(pada_cpu_spread)(const float *values, pada_shape shape, float *y)
+{
+    const int64_t plane = plane_floats(shape);
+
+    for (int b = 0; b < blocks(shape.c); b++) {
+        const vec v = load_channels(values, shape.c, b);
+        for (int64_t i = 0; i < plane; i += VW)
+            vstore(y + b * plane + i, v);
+    }
+}
+
+void PADA_ISA(pada_cpu_add_pixels)(const float *x, pada_shape shape, float *sums)
+{
+    const int64_t plane = plane_floats(shape);
+
+    for (int b = 0; b < blocks(shape.c); b++) {
+        vec sum = vzero();
+        for (int64_t i = 0; i < plane; i += VW)
+            sum = vadd(sum, vload(x + b * plane + i));
+        vstore(sums + b * VW, vadd(vload(sums + b * VW), sum));
+    }
+}
+
 /* ---- reductions over an image ---- */
 
 void PADA_ISA(pada_cpu_moments)(const float *x, pada_shape shape, float *partial)

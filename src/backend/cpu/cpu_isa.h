@@ -18,6 +18,8 @@ void PADA_ISA(pada_cpu_pool_grad)(const cpu_pool_job *job);
 void PADA_ISA(pada_cpu_join)(const float *x, int n, pada_shape shape, int first, float *y);
 void PADA_ISA(pada_cpu_part)(const float *dy, pada_shape shape, int first, int n, bool accumulate,
                              float *dx);
+void PADA_ISA(pada_cpu_spread)(const float *values, pada_shape shape, float *y);
+void PADA_ISA(pada_cpu_add_pixels)(const float *x, pada_shape shape, float *sums);
 void PADA_ISA(pada_cpu_moments)(const float *x, pada_shape shape, float *partial);
 void PADA_ISA(pada_cpu_norm_sums)(const float *dy, const float *const *x, const float *const *mean,
                                   int n, pada_shape shape, float *partial);

@@ -107,6 +107,9 @@ typedef struct cpu_kernels {
     void (*join)(const float *x, int n, pada_shape shape, int first, float *y);
     /* The other way round: dx (+)= channels [first, first + n) of dy; padding of dx becomes zero. */
     void (*part)(const float *dy, pada_shape shape, int first, int n, bool accumulate, float *dx);
+    /* Of one image: every pixel gets the `values`, one per channel; sums[c] += the sum over the pixels. */
+    void (*spread)(const float *values, pada_shape shape, float *y);
+    void (*add_pixels)(const float *x, pada_shape shape, float *sums);
     /* Moments of one image: a shift k, sum(x - k) and sum((x - k)^2), one vector per channel block
      * each. */
     void (*moments)(const float *x, pada_shape shape, float *partial);

@@ -227,6 +227,20 @@ static void run_concat(const group *g, const pada_instr *instr)
     }
 }
 
+static void run_constant(const group *g, const pada_instr *instr, const cpu_layer *layer)
+{
+    const pada_node *node = &g->r->q->nodes[instr->v];
+    const bool forward = instr->code == PADA_CODE_CONSTANT_FWD;
+    const cpu_tensor y = forward ? value(g, instr->v) : grad(g, instr->v);
+
+    for (int n = 0; n < g->n; n++)
+        if (forward)
+            g->r->d->k->spread((const float *)g->r->b->params + node->bias, node->shape,
+                               y.data + n * y.stride);
+        else
+            g->r->d->k->add_pixels(y.data + n * y.stride, node->shape, partials(g, layer));
+}
+
 static void run_linear(const group *g, const pada_instr *instr, const cpu_layer *layer)
 {
     const run *r = g->r;
@@ -363,6 +377,8 @@ static void run_instr(const group *g, int i)
     case PADA_CODE_POOL_BWD: run_pool(g, instr); break;
     case PADA_CODE_CONCAT_FWD:
     case PADA_CODE_CONCAT_BWD: run_concat(g, instr); break;
+    case PADA_CODE_CONSTANT_FWD:
+    case PADA_CODE_CONSTANT_BWD: run_constant(g, instr, layer); break;
     case PADA_CODE_GAP_FWD:
     case PADA_CODE_GAP_BWD: run_gap(g, instr); break;
     case PADA_CODE_LINEAR_FWD:
@@ -379,7 +395,8 @@ static void run_instr(const group *g, int i)
 
 static bool is_layer_grad(const pada_instr *instr)
 {
-    return instr->code == PADA_CODE_CONV_BWD || instr->code == PADA_CODE_LINEAR_BWD;
+    return instr->code == PADA_CODE_CONV_BWD || instr->code == PADA_CODE_LINEAR_BWD ||
+           instr->code == PADA_CODE_CONSTANT_BWD;
 }
 
 /* A run of consecutive images that one thread takes: a chunk where weight gradients are collected,

@@ -228,8 +228,7 @@ static pada_status cuda_prepare(pada_device *d, const pada_program *q)
     for (int i = 0; i < q->n_instrs; i++) {
         const pada_instr *instr = &q->instrs[i];
         const pada_node *node = &q->nodes[instr->v];
-        if (node->op == PADA_OP_CONV || node->op == PADA_OP_COMBINE)
-            doubles = most(doubles, pada_cuda_sums_partial(node->shape.c, q->n_images));
+        doubles = most(doubles, pada_cuda_sums_partial(node->shape.c, q->n_images));
         if (instr->code != PADA_CODE_CONV_BWD) continue;
         floats = most(floats, pada_cuda_conv_partial(&node->conv, q->n_images));
         if (instr->term >= 0) dz = most(dz, n * cuda_image_bytes(d, node->shape));

@@ -1,4 +1,4 @@
-/* cuda_combine.cu - sums of terms and their gradients, one thread per result. */
+/* cuda_combine.cu - sums of terms and their gradients, and constants, one thread per result. */
 #include "backend/cuda/cuda_math.cuh"
 
 /* The terms of one launch travel as an argument of the kernel. */
@@ -106,5 +106,25 @@ cudaError_t pada_cuda_combine_grad(cudaStream_t stream, const cuda_term *term, p
     const int64_t n = n_images * pada_shape_count(term->in);
 
     cuda_launch(combine_grad_kernel, cuda_blocks(n), CUDA_BLOCK, 0, stream, *term, shape, n, dy);
+    return cudaPeekAtLastError();
+}
+
+__global__ static void constant_kernel(const float *values, pada_shape shape, int64_t n,
+                                       cuda_tensor y)
+{
+    cuda_begin();
+    CUDA_FOR(i, n)
+    {
+        const cuda_position p = cuda_locate(i, shape);
+        cuda_put(y, p.n * y.stride + p.in_image, values[p.c]);
+    }
+}
+
+cudaError_t pada_cuda_constant(cudaStream_t stream, const float *values, pada_shape shape,
+                               int n_images, cuda_tensor y)
+{
+    const int64_t n = n_images * pada_shape_count(shape);
+
+    cuda_launch(constant_kernel, cuda_blocks(n), CUDA_BLOCK, 0, stream, values, shape, n, y);
     return cudaPeekAtLastError();
 }

@@ -103,6 +103,10 @@ cudaError_t pada_cuda_combine(cudaStream_t stream, const cuda_term *terms, int n
 cudaError_t pada_cuda_combine_grad(cudaStream_t stream, const cuda_term *term, pada_shape shape,
                                    int n_images, cuda_tensor dy);
 
+/* y = one value per channel, everywhere. */
+cudaError_t pada_cuda_constant(cudaStream_t stream, const float *values, pada_shape shape,
+                               int n_images, cuda_tensor y);
+
 /* ---- cuda_sums.cu ---- */
 
 /* Doubles that the functions below want as `partial`. */

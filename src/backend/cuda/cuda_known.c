@@ -11,7 +11,7 @@
 #define OPS                                                                         \
     (PADA_ONE(PADA_OP_INPUT) | PADA_ONE(PADA_OP_CONV) | PADA_ONE(PADA_OP_COMBINE) | \
      PADA_ONE(PADA_OP_GAP) | PADA_ONE(PADA_OP_LINEAR) | PADA_ONE(PADA_OP_TAP) |     \
-     PADA_ONE(PADA_OP_PROBE) | PADA_ONE(PADA_OP_LOSS))
+     PADA_ONE(PADA_OP_CONSTANT) | PADA_ONE(PADA_OP_PROBE) | PADA_ONE(PADA_OP_LOSS))
 
 /* Those of cuda_conv.cu. */
 static const pada_conv_list general_convs = {.kernels = PADA_ANY,

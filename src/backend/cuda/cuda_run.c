@@ -197,6 +197,24 @@ static void gap(const run *r, const pada_instr *instr, bool accumulate)
                       "gap_grad");
 }
 
+static void constant(const run *r, const pada_instr *instr)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    const float *params = r->b->params;
+    float *grads = r->b->grads;
+
+    if (instr->code == PADA_CODE_CONSTANT_FWD)
+        cuda_run_note(r,
+                      pada_cuda_constant(r->d->stream, params + node->bias, node->shape,
+                                         r->q->n_images, value(r, instr->v)),
+                      "constant");
+    else
+        cuda_run_note(r,
+                      pada_cuda_bias_grad(r->d->stream, grad(r, instr->v), node->shape,
+                                          r->q->n_images, r->d->partial.data, grads + node->bias),
+                      "bias_grad");
+}
+
 static cuda_linear_job linear_job(const run *r, const pada_instr *instr)
 {
     const pada_node *node = &r->q->nodes[instr->v];
@@ -336,6 +354,8 @@ static void run_instr(const run *r, const pada_instr *instr, bool accumulate)
     case PADA_CODE_NORM_SUMS: norm_sums(r, instr); break;
     case PADA_CODE_GAP_FWD:
     case PADA_CODE_GAP_BWD: gap(r, instr, accumulate); break;
+    case PADA_CODE_CONSTANT_FWD:
+    case PADA_CODE_CONSTANT_BWD: constant(r, instr); break;
     case PADA_CODE_LINEAR_FWD:
     case PADA_CODE_LINEAR_BWD: linear(r, instr, accumulate); break;
     case PADA_CODE_LOSS_FWD: loss(r, instr); break;

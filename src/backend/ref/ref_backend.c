@@ -379,6 +379,20 @@ static void concat(const run *r, const pada_instr *instr, int n)
     }
 }
 
+static void constant(const run *r, const pada_instr *instr, int n)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    const bool forward = instr->code == PADA_CODE_CONSTANT_FWD;
+    const int64_t plane = (int64_t)node->shape.h * node->shape.w;
+    double *y = forward ? value(r, instr->v, n) : grad(r, instr->v, n), *grads = r->b->grads;
+
+    for (int64_t i = 0; i < node->shape.c * plane; i++)
+        if (forward)
+            y[i] = ((const double *)r->b->params)[node->bias + i / plane];
+        else
+            grads[node->bias + i / plane] += y[i];
+}
+
 static void linear_forward(const run *r, const pada_instr *instr, int n)
 {
     const pada_node *node = &r->q->nodes[instr->v];
@@ -473,6 +487,8 @@ static void run_image(const run *r, const pada_instr *instr, int n)
     case PADA_CODE_POOL_BWD: pool(r, instr, n); break;
     case PADA_CODE_CONCAT_FWD:
     case PADA_CODE_CONCAT_BWD: concat(r, instr, n); break;
+    case PADA_CODE_CONSTANT_FWD:
+    case PADA_CODE_CONSTANT_BWD: constant(r, instr, n); break;
     case PADA_CODE_CONV_BWD: conv_backward(r, instr, n); break;
     case PADA_CODE_TAP_KEEP:
     case PADA_CODE_ALIGN_FWD:
