@@ -47,19 +47,17 @@ static access access_of(const pada_program *q, const pada_instr *instr)
     access a = {.n_reads = 0};
 
     switch (instr->code) {
-    case PADA_CODE_POOL_FWD:
-    case PADA_CODE_POOL_BWD:
-    case PADA_CODE_CONCAT_FWD:
-    case PADA_CODE_CONCAT_BWD: fail_msg("%s is refused", pada_op_name(node->op)); break;
     case PADA_CODE_CONSTANT_FWD: a.writes[a.n_writes++] = instr->v; break;
     case PADA_CODE_CONSTANT_BWD: a.reads[a.n_reads++] = grad + instr->v; break;
     case PADA_CODE_COMBINE_FWD:
+    case PADA_CODE_CONCAT_FWD:
         for (int t = 0; t < node->n_terms; t++)
             a.reads[a.n_reads++] = q->terms[node->first_term + t].x;
         a.writes[a.n_writes++] = instr->v;
         break;
     case PADA_CODE_CONV_FWD:
     case PADA_CODE_GAP_FWD:
+    case PADA_CODE_POOL_FWD:
     case PADA_CODE_LINEAR_FWD:
         if (node->x != PADA_ZERO) a.reads[a.n_reads++] = node->x;
         a.writes[a.n_writes++] = instr->v;
@@ -70,6 +68,7 @@ static access access_of(const pada_program *q, const pada_instr *instr)
         break;
     case PADA_CODE_LINEAR_BWD:
     case PADA_CODE_GAP_BWD:
+    case PADA_CODE_POOL_BWD:
         a.reads[a.n_reads++] = grad + instr->v;
         if (node->x != PADA_ZERO) a.writes[a.n_writes++] = grad + node->x;
         break;
@@ -83,6 +82,7 @@ static access access_of(const pada_program *q, const pada_instr *instr)
         break;
     case PADA_CODE_NORM_SUMS: a.reads[a.n_reads++] = grad + instr->dy; break;
     case PADA_CODE_COMBINE_BWD:
+    case PADA_CODE_CONCAT_BWD:
         assert_true(instr->term >= 0); /* gathered */
         a.reads[a.n_reads++] = grad + instr->v;
         a.writes[a.n_writes++] = grad + q->terms[instr->term].x;

@@ -1,4 +1,5 @@
-/* test_conformance.c - every attribute of an operator changed, on every backend: right numbers or a refusal.
+/* test_conformance.c - every attribute of an operator changed, on every backend: right numbers, or a refusal of what is
+ * unknown.
  *
  * Kernels are chosen by lists of what they take. A list that is too long computes something else without an error; these
  * are the tests that see it. */
@@ -15,7 +16,7 @@
 
 /* What the backends under test made of the cases. */
 typedef struct tally {
-    int right, wrong, refused;
+    int right, wrong;
 } tally;
 
 static bool is_cpu(const pada_backend *backend)
@@ -24,10 +25,11 @@ static bool is_cpu(const pada_backend *backend)
 }
 
 /* What a backend may be off. Batch norm takes the scale of a convolution away, so that gradients of weights nearly
- * cancel; what is computed as something else is off by about one. */
+ * cancel, and in bfloat16 another pixel of a window may be the largest; what is computed as something else is off by
+ * about one. */
 static double allowed_of(const pada_backend *backend)
 {
-    return backend->half ? case_tolerance(backend) : 5 * case_tolerance(backend);
+    return (backend->half ? 2.5 : 5) * case_tolerance(backend);
 }
 
 /* The reference's result, where somebody wants it; results of the first cpu backend. */
@@ -55,9 +57,8 @@ static void run_on(const graph_case *c, const pada_backend *backend, pada_device
     case_result_deinit(&have);
 }
 
-/* Runs a case everywhere. The cpu backends refuse nothing and have the same bits; the others refuse only what
- * they `may`. */
-static void run_everywhere(const graph_case *c, const char *name, bool may, tally *t)
+/* Runs a case everywhere: nothing is refused, and the cpu backends have the same bits. */
+static void run_everywhere(const graph_case *c, const char *name, tally *t)
 {
     results r = {.want = {0}};
 
@@ -66,12 +67,9 @@ static void run_everywhere(const graph_case *c, const char *name, bool may, tall
         pada_device *device;
         if (!is_tested_backend(backend) || strcmp(backend->name, "cpu") == 0) continue;
         if (is_absent_backend(backend, backend->open(&device, 1))) continue;
-        if (!case_is_refused(c, backend, device))
-            run_on(c, backend, device, name, &r, t);
-        else if (is_cpu(backend) || !may)
+        if (case_is_refused(c, backend, device))
             fail_msg("%s, %s: %s", backend->name, name, pada_message());
-        else
-            t->refused++;
+        run_on(c, backend, device, name, &r, t);
         backend->close(device);
     }
     case_result_deinit(&r.first);
@@ -85,7 +83,7 @@ static void run_conv(const conv_case *k, uint64_t seed, tally *t)
 
     conv_case_name(k, name, sizeof name);
     conv_case_build(&c, k, seed);
-    run_everywhere(&c, name, k->conv.groups > 1 || k->conv.dilation > 1 || k->conv.offset > 0, t);
+    run_everywhere(&c, name, t);
     case_deinit(&c);
 }
 
@@ -100,7 +98,7 @@ static void test_convolutions(void **state)
         run_conv(&k, (uint64_t)n, &t);
     for (int i = 0; group_grid(i, &k); i++)
         run_conv(&k, (uint64_t)i, &t);
-    print_message("%d changes: %d right, %d refused\n", n, t.right, t.refused);
+    print_message("%d changes: %d right\n", n, t.right);
     assert_true(n > 100);
     assert_int_equal(t.wrong, 0);
 }
@@ -113,7 +111,7 @@ static void test_pools(void **state)
 
     (void)state;
     for (int i = 0; pool_change(i, (uint64_t)i, &c, name, sizeof name); i++) {
-        run_everywhere(&c, name, false, &t);
+        run_everywhere(&c, name, &t);
         case_deinit(&c);
     }
     assert_int_equal(t.wrong, 0);
@@ -128,13 +126,13 @@ static void test_pools_and_concatenations(void **state)
 
     (void)state;
     for (int i = 0; join_case(i, &c, name, sizeof name); i++) {
-        run_everywhere(&c, name, true, &t);
+        run_everywhere(&c, name, &t);
         pada_graph_simplify(c.graph);
-        run_everywhere(&c, name, true, &t);
+        run_everywhere(&c, name, &t);
         case_deinit(&c);
     }
     assert_int_equal(t.wrong, 0);
-    assert_true(t.right + t.refused > 100);
+    assert_true(t.right > 100);
 }
 
 /* Convolutions of one value that only differ in their activation: what one prepares is not for the next. */
@@ -152,7 +150,7 @@ static void test_activations_of_one_value(void **state)
             terms[i] = case_norm(
                 case_conv(&c, x, pada_conv_make(0, 64, kernel, 1, kernel / 2, (pada_act)i), false));
         case_readout(&c, case_sum(&c, terms, 3));
-        run_everywhere(&c, "three activations", false, &t);
+        run_everywhere(&c, "three activations", &t);
         case_deinit(&c);
     }
     assert_int_equal(t.wrong, 0);
@@ -252,7 +250,7 @@ static void test_published_values(void **state)
         assert_int_equal(r.counts[y], 2 * p->n);
         for (int i = 0; i < 2 * p->n; i++)
             CHECK_CLOSE(r.values[y][i], p->values[i % p->n], 1e-12);
-        run_everywhere(&c, p->name, true, &t);
+        run_everywhere(&c, p->name, &t);
         case_result_deinit(&r);
         case_deinit(&c);
     }

@@ -1,10 +1,10 @@
-/* cuda_conv.cu - convolutions of any kernel, stride and padding, one thread per result.
+/* cuda_conv.cu - convolutions of any kernel, stride, padding, dilation and groups, one thread per result.
  *
  * These are the kernels for every shape; they have to be right. A weight gradient is a sum over all
  * pixels of the batch: chunks of images are summed apart, then added up in order. Where tensor cores can do
  * it, cuda_conv_mma.cu does.
  *
- *   partial   [chunk][out][in][kh][kw]
+ *   partial   [chunk][out][in of its group][kh][kw]
  */
 #include "backend/cuda/cuda_math.cuh"
 
@@ -13,25 +13,43 @@ enum {
     MAX_PARTIAL = 1 << 24 /* floats, unless one chunk is more than that */
 };
 
+/* Rows (and columns) from an output, times the stride, to what its tap k reads. */
+static __device__ inline int tap_shift(const pada_conv &conv, int k)
+{
+    return k * conv.dilation - conv.pad + conv.offset;
+}
+
+/* Channels of a group. */
+typedef struct group_size {
+    int in, out;
+} group_size;
+
+static __device__ inline group_size group_of(const pada_conv &conv)
+{
+    return (group_size){conv.c_in / conv.groups, conv.c_out / conv.groups};
+}
+
 __global__ static void forward_kernel(cuda_conv_job j, int64_t n, cuda_tensor z)
 {
     cuda_begin();
     const int k = j.conv.kernel;
+    const group_size group = group_of(j.conv);
 
     CUDA_FOR(i, n)
     {
         const cuda_position p = cuda_locate(i, j.out);
-        const float *weight = j.weight + (int64_t)p.c * j.conv.c_in * k * k;
+        const float *weight = j.weight + (int64_t)p.c * group.in * k * k;
+        const int first = p.c / group.out * group.in;
         float sum = 0;
         for (int kh = 0; kh < k; kh++) {
-            const int h = p.h * j.conv.stride + kh - j.conv.pad;
+            const int h = p.h * j.conv.stride + tap_shift(j.conv, kh);
             if (h < 0 || h >= j.in.h) continue;
             for (int kw = 0; kw < k; kw++) {
-                const int w = p.w * j.conv.stride + kw - j.conv.pad;
+                const int w = p.w * j.conv.stride + tap_shift(j.conv, kw);
                 if (w < 0 || w >= j.in.w) continue;
-                const int64_t pixel = p.n * j.x.stride + cuda_pixel(j.in, h, w);
+                const int64_t pixel = p.n * j.x.stride + cuda_pixel(j.in, h, w) + first;
                 float tap = 0;
-                for (int c = 0; c < j.conv.c_in; c++)
+                for (int c = 0; c < group.in; c++)
                     tap += weight[((int64_t)c * k + kh) * k + kw] *
                            cuda_act(j.conv.act, cuda_get(j.x, pixel + c));
                 sum += tap;
@@ -55,21 +73,23 @@ __global__ static void grad_in_kernel(cuda_conv_job j, int64_t n)
 {
     cuda_begin();
     const int k = j.conv.kernel, s = j.conv.stride;
+    const group_size group = group_of(j.conv);
 
     CUDA_FOR(i, n)
     {
         const cuda_position p = cuda_locate(i, j.in);
+        const int first = p.c / group.in * group.out, row = p.c % group.in;
         float sum = 0;
         for (int kh = 0; kh < k; kh++) {
-            const int h = p.h + j.conv.pad - kh; /* the output's row, times the stride */
+            const int h = p.h - tap_shift(j.conv, kh); /* the output's row, times the stride */
             if (h < 0 || h % s != 0 || h / s >= j.out.h) continue;
             for (int kw = 0; kw < k; kw++) {
-                const int w = p.w + j.conv.pad - kw;
+                const int w = p.w - tap_shift(j.conv, kw);
                 if (w < 0 || w % s != 0 || w / s >= j.out.w) continue;
                 const int64_t pixel = p.n * j.dz.stride + cuda_pixel(j.out, h / s, w / s);
                 float tap = 0;
-                for (int o = 0; o < j.conv.c_out; o++)
-                    tap += j.weight[(((int64_t)o * j.conv.c_in + p.c) * k + kh) * k + kw] *
+                for (int o = first; o < first + group.out; o++)
+                    tap += j.weight[(((int64_t)o * group.in + row) * k + kh) * k + kw] *
                            cuda_get(j.dz, pixel + o);
                 sum += tap;
             }
@@ -116,29 +136,31 @@ __global__ static void grad_weight_kernel(cuda_conv_job j, int chunk, int64_t n_
 {
     cuda_begin();
     const int k = j.conv.kernel, s = j.conv.stride;
+    const group_size group = group_of(j.conv);
     const int first = blockIdx.y * chunk, last = min(first + chunk, j.n_images);
 
     CUDA_FOR(i, n_weights)
     {
         const int o = (int)(i % j.conv.c_out), kw = (int)(i / j.conv.c_out % k);
-        const int kh = (int)(i / j.conv.c_out / k % k), c = (int)(i / j.conv.c_out / k / k);
+        const int kh = (int)(i / j.conv.c_out / k % k), in = (int)(i / j.conv.c_out / k / k);
+        const int c = o / group.out * group.in + in;
         double sum = 0;
         for (int n = first; n < last; n++)
             for (int h = 0; h < j.out.h; h++) {
-                const int ih = h * s + kh - j.conv.pad;
+                const int ih = h * s + tap_shift(j.conv, kh);
                 if (ih < 0 || ih >= j.in.h) continue;
                 const int64_t x = n * j.x.stride + cuda_pixel(j.in, ih, 0) + c;
                 const int64_t dz = n * j.dz.stride + cuda_pixel(j.out, h, 0) + o;
                 float row = 0;
                 for (int w = 0; w < j.out.w; w++) {
-                    const int iw = w * s + kw - j.conv.pad;
+                    const int iw = w * s + tap_shift(j.conv, kw);
                     if (iw < 0 || iw >= j.in.w) continue;
                     row += cuda_act(j.conv.act, cuda_get(j.x, x + (int64_t)iw * j.in.c)) *
                            cuda_get(j.dz, dz + (int64_t)w * j.out.c);
                 }
                 sum += row;
             }
-        j.partial[blockIdx.y * n_weights + (((int64_t)o * j.conv.c_in + c) * k + kh) * k + kw] =
+        j.partial[blockIdx.y * n_weights + (((int64_t)o * group.in + in) * k + kh) * k + kw] =
             (float)sum;
     }
 }

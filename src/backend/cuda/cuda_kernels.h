@@ -107,6 +107,42 @@ cudaError_t pada_cuda_combine_grad(cudaStream_t stream, const cuda_term *term, p
 cudaError_t pada_cuda_constant(cudaStream_t stream, const float *values, pada_shape shape,
                                int n_images, cuda_tensor y);
 
+/* ---- cuda_pool.cu ---- */
+
+/* A pool over the batch. The gradient of a largest value goes to the first of equal ones. */
+typedef struct cuda_pool_job {
+    pada_pool pool;
+    pada_pool_kind kind;
+    pada_act act;
+    pada_shape in, out;
+    int n_images;
+    cuda_tensor x, y; /* backward: y holds its gradient */
+    cuda_tensor dx;
+    bool accumulate;
+} cuda_pool_job;
+
+cudaError_t pada_cuda_pool(cudaStream_t stream, const cuda_pool_job *job);
+cudaError_t pada_cuda_pool_grad(cudaStream_t stream, const cuda_pool_job *job);
+
+/* Channels [first, first + channels) of a concatenation are those of x; backward, x is their gradient. */
+typedef struct cuda_part {
+    cuda_tensor x;
+    int first, channels;
+} cuda_part;
+
+#define CUDA_MAX_PARTS 16
+typedef struct cuda_concat_job {
+    cuda_part parts[CUDA_MAX_PARTS];
+    int n_parts;
+} cuda_concat_job;
+
+/* y, whose channels without a part are zero. */
+cudaError_t pada_cuda_concat(cudaStream_t stream, const cuda_concat_job *job, pada_shape shape,
+                             int n_images, cuda_tensor y);
+/* The gradient of one part. */
+cudaError_t pada_cuda_concat_grad(cudaStream_t stream, const cuda_part *part, pada_shape shape,
+                                  int n_images, cuda_tensor dy, bool accumulate);
+
 /* ---- cuda_sums.cu ---- */
 
 /* Doubles that the functions below want as `partial`. */

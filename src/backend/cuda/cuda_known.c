@@ -8,19 +8,22 @@
 #define ACTS (PADA_ONE(PADA_ACT_NONE) | PADA_ONE(PADA_ACT_RELU) | PADA_ONE(PADA_ACT_RELU6))
 #define TERMS \
     (PADA_ONE(PADA_TERM_IDENTITY) | PADA_ONE(PADA_TERM_BATCHNORM) | PADA_ONE(PADA_TERM_AVGPOOL))
-#define OPS                                                                         \
-    (PADA_ONE(PADA_OP_INPUT) | PADA_ONE(PADA_OP_CONV) | PADA_ONE(PADA_OP_COMBINE) | \
-     PADA_ONE(PADA_OP_GAP) | PADA_ONE(PADA_OP_LINEAR) | PADA_ONE(PADA_OP_TAP) |     \
-     PADA_ONE(PADA_OP_CONSTANT) | PADA_ONE(PADA_OP_PROBE) | PADA_ONE(PADA_OP_LOSS))
+#define POOLS (PADA_ONE(PADA_POOL_AVG) | PADA_ONE(PADA_POOL_MAX))
+#define OPS                                                                          \
+    (PADA_ONE(PADA_OP_INPUT) | PADA_ONE(PADA_OP_CONV) | PADA_ONE(PADA_OP_COMBINE) |  \
+     PADA_ONE(PADA_OP_GAP) | PADA_ONE(PADA_OP_LINEAR) | PADA_ONE(PADA_OP_POOL) |     \
+     PADA_ONE(PADA_OP_CONCAT) | PADA_ONE(PADA_OP_CONSTANT) | PADA_ONE(PADA_OP_TAP) | \
+     PADA_ONE(PADA_OP_PROBE) | PADA_ONE(PADA_OP_LOSS))
 
 /* Those of cuda_conv.cu. */
-static const pada_conv_list general_convs = {.kernels = PADA_ANY,
-                                             .strides = PADA_ANY,
-                                             .pads = PADA_ANY,
-                                             .dilations = PADA_ONE(1),
-                                             .groupings = PADA_ONE(PADA_DENSE),
-                                             .acts = ACTS,
-                                             .offsets = PADA_ONE(0)};
+static const pada_conv_list general_convs = {
+    .kernels = PADA_ANY,
+    .strides = PADA_ANY,
+    .pads = PADA_ANY,
+    .dilations = PADA_ANY,
+    .groupings = PADA_ONE(PADA_DENSE) | PADA_ONE(PADA_DEPTHWISE) | PADA_ONE(PADA_GROUPED),
+    .acts = ACTS,
+    .offsets = PADA_ANY};
 
 static pada_status check_node(const pada_program *q, const pada_node *node)
 {
@@ -32,9 +35,16 @@ static pada_status check_node(const pada_program *q, const pada_node *node)
     if (node->op == PADA_OP_CONV && !pada_conv_in(&general_convs, &node->conv))
         return PADA_FAIL(PADA_EUNSUPPORTED, "the cuda backend has no kernel for a %s",
                          pada_conv_text(&node->conv, text, sizeof text));
-    if (node->op == PADA_OP_GAP && !pada_set_has(ACTS, (int)node->act))
+    if (node->op == PADA_OP_POOL && !pada_set_has(POOLS, (int)node->pool_kind))
+        return PADA_FAIL(PADA_EUNSUPPORTED, "the cuda backend has no pools of kind %d",
+                         (int)node->pool_kind);
+    if ((node->op == PADA_OP_GAP || node->op == PADA_OP_POOL) &&
+        !pada_set_has(ACTS, (int)node->act))
         return PADA_FAIL(PADA_EUNSUPPORTED, "the cuda backend has no activation %d",
                          (int)node->act);
+    if (node->op == PADA_OP_CONCAT && node->n_terms > CUDA_MAX_PARTS)
+        return PADA_FAIL(PADA_EUNSUPPORTED, "concat of %d parts; the cuda backend takes %d",
+                         node->n_terms, CUDA_MAX_PARTS);
     for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
         if (!pada_set_has(TERMS, (int)q->terms[t].kind))
             return PADA_FAIL(PADA_EUNSUPPORTED, "the cuda backend has no terms of kind %d",

@@ -215,6 +215,54 @@ static void constant(const run *r, const pada_instr *instr)
                       "bias_grad");
 }
 
+static void pool(const run *r, const pada_instr *instr, bool accumulate)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    const bool forward = instr->code == PADA_CODE_POOL_FWD;
+    cuda_pool_job job = {.pool = node->pool,
+                         .kind = node->pool_kind,
+                         .act = node->act,
+                         .in = r->q->nodes[node->x].shape,
+                         .out = node->shape,
+                         .n_images = r->q->n_images,
+                         .x = value(r, node->x),
+                         .y = forward ? value(r, instr->v) : grad(r, instr->v),
+                         .accumulate = accumulate};
+
+    if (forward) {
+        cuda_run_note(r, pada_cuda_pool(r->d->stream, &job), "pool");
+        return;
+    }
+    job.dx = grad(r, node->x);
+    cuda_run_note(r, pada_cuda_pool_grad(r->d->stream, &job), "pool_grad");
+}
+
+/* All parts forward; the gradient of one of them. */
+static void concat(const run *r, const pada_instr *instr, bool accumulate)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    cuda_concat_job job = {.n_parts = 0};
+
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
+        const pada_term *term = &r->q->terms[t];
+        if (instr->term >= 0 && instr->term != t) continue;
+        job.parts[job.n_parts++] =
+            (cuda_part){.x = instr->term >= 0 ? grad(r, term->x) : value(r, term->x),
+                        .first = term->channel,
+                        .channels = r->q->nodes[term->x].shape.c};
+    }
+    if (instr->code == PADA_CODE_CONCAT_FWD)
+        cuda_run_note(
+            r,
+            pada_cuda_concat(r->d->stream, &job, node->shape, r->q->n_images, value(r, instr->v)),
+            "concat");
+    else
+        cuda_run_note(r,
+                      pada_cuda_concat_grad(r->d->stream, &job.parts[0], node->shape,
+                                            r->q->n_images, grad(r, instr->v), accumulate),
+                      "concat_grad");
+}
+
 static cuda_linear_job linear_job(const run *r, const pada_instr *instr)
 {
     const pada_node *node = &r->q->nodes[instr->v];
@@ -363,9 +411,9 @@ static void run_instr(const run *r, const pada_instr *instr, bool accumulate)
     case PADA_CODE_ALIGN_FWD:
     case PADA_CODE_ALIGN_BWD: tap(r, instr, accumulate); break;
     case PADA_CODE_POOL_FWD:
-    case PADA_CODE_POOL_BWD:
+    case PADA_CODE_POOL_BWD: pool(r, instr, accumulate); break;
     case PADA_CODE_CONCAT_FWD:
-    case PADA_CODE_CONCAT_BWD: PADA_ASSERT(false); break; /* refused: pada_cuda_check */
+    case PADA_CODE_CONCAT_BWD: concat(r, instr, accumulate); break;
     }
     if (instr->stats) moments(r, instr->v);
 }
