@@ -37,7 +37,7 @@ awk -F, 'NR > 1 && ($2 - ($3 + $4) / 2) ^ 2 > 1e-8 { exit 1 }' "$work/t/truth.cs
 pada train --method single --arch "$a" --channels 4 --cells 1 --epochs 2 --batch-size 1000 --seed 3 --lr 0.1 \
     --weight-decay 0.0005 --clip 0 --nesterov --validate 0 --out "$work/run" --quiet
 expect_rc 0
-pada eval "$work/run" --arch "$a" --statistics batch --json
+pada eval "$work/run" --arch "$a" --json
 expect_rc 0
 check "$(sed 's/.*"top1": \([0-9.]*\).*/\1/' "$work/out" | xargs printf '%.4f')" = \
     "$(sed -n 2p "$work/t/truth.csv" | cut -d, -f3 | xargs printf '%.4f')"
