@@ -5,102 +5,41 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "space/arch_scanner.h"
 #include "space/nb201_canon.h"
-
-#define WORD_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
-
-/* The operator of that name, or an error that says where the name stood. */
-static pada_status find_op(const char *const *names, const char *name, size_t n, const char *where,
-                           uint8_t *op)
-{
-    char token[48], lead[96];
-
-    for (int i = 0; i < PADA_NB201_OPS; i++) {
-        if (strlen(names[i]) == n && memcmp(names[i], name, n) == 0) {
-            *op = (uint8_t)i;
-            return PADA_OK;
-        }
-    }
-    snprintf(token, sizeof token, "%.*s", n < sizeof token ? (int)n : (int)sizeof token, name);
-    (void)snprintf(lead, sizeof lead, "nb201 architecture, %s: unknown operator", where);
-    return pada_fail_unknown(PADA_EINVAL, lead, token, names, PADA_NB201_OPS);
-}
 
 /* ---- scanning: nb201, list, naslib, tuples ---- */
 
-typedef struct scanner {
-    const char *text;
-    const char *at; /* the next character */
-} scanner;
-
-static long position_of(const scanner *s)
+static pada_scanner scan(const char *text)
 {
-    return (long)(s->at - s->text) + 1;
+    return (pada_scanner){"nb201", text, text};
 }
 
-static pada_status fail_expected(const scanner *s, const char *expected)
+static pada_status expect_op(pada_scanner *s, uint8_t *op)
 {
-    size_t n = strspn(s->at, WORD_CHARS);
+    int i;
 
-    if (*s->at == '\0')
-        return PADA_FAIL(PADA_EINVAL,
-                         "nb201 architecture, character %ld: expected %s, found the end",
-                         position_of(s), expected);
-    if (n == 0) /* one character, in UTF-8 with its continuation bytes */
-        for (n = 1; ((unsigned char)s->at[n] & 0xC0) == 0x80;)
-            n++;
-    return PADA_FAIL(PADA_EINVAL, "nb201 architecture, character %ld: expected %s, found '%.*s'",
-                     position_of(s), expected, n < 48 ? (int)n : 48, s->at);
-}
-
-static pada_status expect(scanner *s, char c)
-{
-    if (*s->at != c) return fail_expected(s, (char[]){'\'', c, '\'', '\0'});
-    s->at++;
-    return PADA_OK;
-}
-
-/* Between the items of a Python list: a comma and at most one space. */
-static pada_status expect_comma(scanner *s)
-{
-    PADA_TRY(expect(s, ','));
-    if (*s->at == ' ') s->at++;
-    return PADA_OK;
-}
-
-static pada_status expect_end(const scanner *s)
-{
-    return *s->at == '\0' ? PADA_OK : fail_expected(s, "the end");
-}
-
-static pada_status expect_op(scanner *s, uint8_t *op)
-{
-    const size_t n = strspn(s->at, WORD_CHARS);
-    char where[32];
-
-    if (n == 0) return fail_expected(s, "an operator");
-    snprintf(where, sizeof where, "character %ld", position_of(s));
-    PADA_TRY(find_op(pada_nb201_labels, s->at, n, where, op));
-    s->at += n;
+    PADA_TRY(pada_scan_word(s, "an operator", pada_nb201_labels, PADA_NB201_OPS, &i));
+    *op = (uint8_t)i;
     return PADA_OK;
 }
 
 /* nb201: one group |op~0|op~1| for every node, joined by '+'. */
 static pada_status parse_string(const char *text, pada_path *path)
 {
-    scanner s = {text, text};
+    pada_scanner s = scan(text);
 
     for (int to = 1; to < PADA_NB201_NODES; to++) {
-        if (to > 1) PADA_TRY(expect(&s, '+'));
-        PADA_TRY(expect(&s, '|'));
+        if (to > 1) PADA_TRY(pada_scan_char(&s, '+'));
+        PADA_TRY(pada_scan_char(&s, '|'));
         for (int from = 0; from < to; from++) {
             PADA_TRY(expect_op(&s, &path->choice[pada_nb201_edge(to, from)]));
-            PADA_TRY(expect(&s, '~'));
-            PADA_TRY(expect(&s, (char)('0' + from)));
-            PADA_TRY(expect(&s, '|'));
+            PADA_TRY(pada_scan_char(&s, '~'));
+            PADA_TRY(pada_scan_char(&s, (char)('0' + from)));
+            PADA_TRY(pada_scan_char(&s, '|'));
         }
     }
-    return expect_end(&s);
+    return pada_scan_end(&s);
 }
 
 static void format_string(const pada_path *path, pada_text *out)
@@ -116,27 +55,27 @@ static void format_string(const pada_path *path, pada_text *out)
 /* tuples: the list few-shot-NAS keys its tables with, a tuple of (op, from) for every node. */
 static pada_status parse_tuples(const char *text, pada_path *path)
 {
-    scanner s = {text, text};
+    pada_scanner s = scan(text);
 
-    PADA_TRY(expect(&s, '['));
+    PADA_TRY(pada_scan_char(&s, '['));
     for (int to = 1; to < PADA_NB201_NODES; to++) {
-        if (to > 1) PADA_TRY(expect_comma(&s));
-        PADA_TRY(expect(&s, '('));
+        if (to > 1) PADA_TRY(pada_scan_comma(&s));
+        PADA_TRY(pada_scan_char(&s, '('));
         for (int from = 0; from < to; from++) {
-            if (from > 0) PADA_TRY(expect_comma(&s));
-            PADA_TRY(expect(&s, '('));
-            PADA_TRY(expect(&s, '\''));
+            if (from > 0) PADA_TRY(pada_scan_comma(&s));
+            PADA_TRY(pada_scan_char(&s, '('));
+            PADA_TRY(pada_scan_char(&s, '\''));
             PADA_TRY(expect_op(&s, &path->choice[pada_nb201_edge(to, from)]));
-            PADA_TRY(expect(&s, '\''));
-            PADA_TRY(expect_comma(&s));
-            PADA_TRY(expect(&s, (char)('0' + from)));
-            PADA_TRY(expect(&s, ')'));
+            PADA_TRY(pada_scan_char(&s, '\''));
+            PADA_TRY(pada_scan_comma(&s));
+            PADA_TRY(pada_scan_char(&s, (char)('0' + from)));
+            PADA_TRY(pada_scan_char(&s, ')'));
         }
-        if (to == 1) PADA_TRY(expect(&s, ',')); /* how Python writes a tuple of one */
-        PADA_TRY(expect(&s, ')'));
+        if (to == 1) PADA_TRY(pada_scan_char(&s, ',')); /* how Python writes a tuple of one */
+        PADA_TRY(pada_scan_char(&s, ')'));
     }
-    PADA_TRY(expect(&s, ']'));
-    return expect_end(&s);
+    PADA_TRY(pada_scan_char(&s, ']'));
+    return pada_scan_end(&s);
 }
 
 static void format_tuples(const pada_path *path, pada_text *out)
@@ -166,18 +105,18 @@ static const numbering naslib_numbers = {
 
 static pada_status parse_integers(const char *text, const numbering *numbers, pada_path *path)
 {
-    scanner s = {text, text};
+    pada_scanner s = scan(text);
     const char close = *text == '[' ? ']' : *text == '(' ? ')' : '\0';
 
     if (close != '\0') s.at++;
     for (int k = 0; k < PADA_NB201_EDGES; k++) {
-        if (k > 0) PADA_TRY(expect_comma(&s));
-        if (strspn(s.at, WORD_CHARS) != 1 || *s.at < '0' || *s.at >= '0' + PADA_NB201_OPS)
-            return fail_expected(&s, "an operator number 0 to 4");
-        path->choice[numbers->edge[k]] = numbers->op[*s.at++ - '0'];
+        int number;
+        if (k > 0) PADA_TRY(pada_scan_comma(&s));
+        PADA_TRY(pada_scan_digit(&s, "an operator number 0 to 4", PADA_NB201_OPS - 1, &number));
+        path->choice[numbers->edge[k]] = numbers->op[number];
     }
-    if (close != '\0') PADA_TRY(expect(&s, close));
-    return expect_end(&s);
+    if (close != '\0') PADA_TRY(pada_scan_char(&s, close));
+    return pada_scan_end(&s);
 }
 
 static void format_integers(const pada_path *path, const numbering *numbers, pada_text *out)
@@ -232,7 +171,7 @@ static pada_status read_nni(json_t *object, pada_path *path)
     json_object_foreach(object, key, value)
     {
         char where[16];
-        int edge = 0;
+        int edge = 0, op;
 
         while (edge < PADA_NB201_EDGES && strcmp(key, nni_edges[edge]) != 0)
             edge++;
@@ -243,8 +182,9 @@ static pada_status read_nni(json_t *object, pada_path *path)
             return PADA_FAIL(PADA_EINVAL,
                              "nb201 architecture: the operator of edge '%s' is not a string", key);
         snprintf(where, sizeof where, "edge '%s'", nni_edges[edge]);
-        PADA_TRY(find_op(nni_ops, json_string_value(value), json_string_length(value), where,
-                         &path->choice[edge]));
+        PADA_TRY(pada_scan_find("nb201", where, json_string_value(value), json_string_length(value),
+                                nni_ops, PADA_NB201_OPS, &op));
+        path->choice[edge] = (uint8_t)op;
         seen[edge] = true;
     }
     for (int edge = 0; edge < PADA_NB201_EDGES; edge++)
