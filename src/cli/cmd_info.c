@@ -89,6 +89,7 @@ static json_t *collect_space(const pada_space_ops *ops)
         slots = with(slots, choices);
         n_paths *= ops->n_choices(&space, slot);
     }
+    if (ops->n_networks) n_paths = ops->n_networks(&space);
     for (const char *const *dialect = ops->dialects; *dialect; dialect++)
         dialects = with(dialects, json_string(*dialect));
     return json_pack("{s:s, s:s, s:o, s:o, s:o}", "name", ops->name, "summary", ops->summary,

@@ -56,6 +56,7 @@ void pada_path_sampler_draw(const pada_path_sampler *s, uint64_t seed, int64_t s
         *path = (pada_path){{0}};
         for (int slot = 0; slot < ops->n_slots; slot++)
             path->choice[slot] = (uint8_t)draw_choice(s->p[slot], n_choices(s, slot), &rng);
+        pada_path_settle(s->space, path);
         if (!skip_dead || !ops->dead || !ops->dead(s->space, path)) return;
     }
 }

@@ -16,11 +16,13 @@ enum { PADA_MAX_LABELS = PADA_MAX_SLOTS * PADA_MAX_CHOICES };
 typedef struct pada_choice_labels {
     int n;
     const char *names[PADA_MAX_LABELS]; /* borrowed from the space */
+    int group[PADA_MAX_LABELS];         /* of slots; 0 where groups do not matter */
     int n_slots[PADA_MAX_LABELS];       /* that have the label */
     uint16_t of[PADA_MAX_SLOTS][PADA_MAX_CHOICES];
 } pada_choice_labels;
 
-void pada_choice_labels_init(pada_choice_labels *labels, const pada_space *space);
+/* by_group: the same name in two groups of slots (pada_space_ops.slot_group) is two labels. */
+void pada_choice_labels_init(pada_choice_labels *labels, const pada_space *space, bool by_group);
 
 #ifdef __cplusplus
 }

@@ -277,9 +277,18 @@ pada_feature pada_build_conv(pada_builder *b, pada_feature x, const pada_conv *c
 
 void pada_build_norm(pada_builder *b, pada_feature z, const char *module, pada_term *term)
 {
+    if (b->is_final) {
+        pada_build_affine_norm(b, z, module, term);
+        return;
+    }
     *term = pada_norm_term(z.value);
     if (has_statistics(b)) take_statistics(b, z.shape.c, module, &term->norm);
-    if (!b->is_final) return;
+}
+
+void pada_build_affine_norm(pada_builder *b, pada_feature z, const char *module, pada_term *term)
+{
+    *term = pada_norm_term(z.value);
+    if (has_statistics(b)) take_statistics(b, z.shape.c, module, &term->norm);
     param_desc d = {.module = module, .kind = "weight", .dims = {z.shape.c, 1, 1, 1}, .n_dims = 1};
     d.centre = 1;
     term->norm.scale = take_param(b, &d);
@@ -435,13 +444,24 @@ void pada_space_build(const pada_space *space, const pada_params *params, const 
     if (graph->status == PADA_OK) graph->status = st;
 }
 
-void pada_space_cost(const pada_space *space, const pada_path *path, pada_cost *cost)
+static void count_cost(const pada_space *space, const pada_path *path, bool is_final,
+                       pada_cost *cost)
 {
-    pada_builder b = {.space = space, .is_final = true, .path = path, .cost = cost};
+    pada_builder b = {.space = space, .is_final = is_final, .path = path, .cost = cost};
 
     *cost = (pada_cost){0, 0};
     const pada_status st = walk(&b, COST);
     PADA_ASSERT(st == PADA_OK); /* pada_space_init has walked the network */
+}
+
+void pada_space_cost(const pada_space *space, const pada_path *path, pada_cost *cost)
+{
+    count_cost(space, path, true, cost);
+}
+
+void pada_space_search_cost(const pada_space *space, const pada_path *path, pada_cost *cost)
+{
+    count_cost(space, path, false, cost);
 }
 
 pada_status pada_space_measure(const pada_space *space, pada_net_room *room)

@@ -74,6 +74,8 @@ pada_feature pada_build_conv(pada_builder *b, pada_feature x, const pada_conv *c
  * .running_var where the graph has a map of such statistics. (Not returned: terms are large, and copies of
  * what has just been written were a quarter of the time of a walk.) */
 void pada_build_norm(pada_builder *b, pada_feature z, const char *module, pada_term *term);
+/* The same with scale and shift in both forms. */
+void pada_build_affine_norm(pada_builder *b, pada_feature z, const char *module, pada_term *term);
 /* A sum of that shape, also where all terms are zero. */
 pada_feature pada_build_sum(pada_builder *b, pada_shape shape, const pada_term *terms, int n_terms);
 /* A pool that is a node of its own; the average of a term (PADA_TERM_AVGPOOL) costs less where a sum follows. */

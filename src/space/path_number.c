@@ -5,6 +5,10 @@ int pada_path_count(const pada_space *space, int most)
 {
     int64_t n = 1;
 
+    if (space->ops->n_networks) {
+        const double n_networks = space->ops->n_networks(space);
+        return n_networks > most ? most + 1 : (int)n_networks;
+    }
     for (int slot = 0; slot < space->ops->n_slots && n <= most; slot++)
         n *= space->ops->n_choices(space, slot);
     return n > most ? most + 1 : (int)n;

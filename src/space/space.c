@@ -189,12 +189,21 @@ bool pada_path_uses(const pada_space *space, const pada_path *path, int site, in
     return path->choice[slot] == choice && pada_path_takes(space, path, slot);
 }
 
+void pada_path_settle(const pada_space *space, pada_path *path)
+{
+    const pada_path given = *path;
+
+    for (int slot = 0; space->ops->takes && slot < space->ops->n_slots; slot++)
+        if (!space->ops->takes(space, &given, slot)) path->choice[slot] = 0;
+}
+
 void pada_path_random(const pada_space *space, pada_rng *rng, pada_path *path)
 {
     *path = (pada_path){{0}};
     for (int slot = 0; slot < space->ops->n_slots; slot++)
         path->choice[slot] =
             (uint8_t)pada_rng_below(rng, (uint32_t)space->ops->n_choices(space, slot));
+    pada_path_settle(space, path);
 }
 
 int pada_path_equal(const pada_space *space, const pada_path *a, const pada_path *b)

@@ -72,6 +72,11 @@ typedef struct pada_space_ops {
     const char *(*choice_label)(const pada_space *space, int slot, int choice);
     /* Whether the path uses a slot, such as an edge that another slot takes or leaves out; NULL: all always. */
     bool (*takes)(const pada_space *space, const pada_path *path, int slot);
+    /* Slots of one group share a distribution where a method has one for all of them, such as those of one kind of cell;
+     * NULL: all are one group. */
+    int (*slot_group)(const pada_space *space, int slot);
+    /* How many paths differ in slots that they use; NULL: all paths. */
+    double (*n_networks)(const pada_space *space);
     int (*n_sites)(const pada_space *space);
     int (*site_slot)(const pada_space *space, int site); /* -1: several decide it */
     /* Whether a path, with the blocks of its slots, runs this choice at a site that several slots decide; NULL:
@@ -154,11 +159,15 @@ void pada_space_build(const pada_space *space, const pada_params *params, const 
                       pada_graph *graph);
 /* Dead parts count: the network by itself contains them. */
 void pada_space_cost(const pada_space *space, const pada_path *path, pada_cost *cost);
+/* The same of the path as it is in the supernet. */
+void pada_space_search_cost(const pada_space *space, const pada_path *path, pada_cost *cost);
 /* Walks the network without a path. Sizes with which it does not exist, such as images smaller than a
  * kernel, are PADA_EINVAL. */
 pada_status pada_space_measure(const pada_space *space, pada_net_room *room);
 
-/* A path with every choice equally likely. */
+/* Gives slots that the path does not use their first choice, so that equal networks are equal paths. */
+void pada_path_settle(const pada_space *space, pada_path *path);
+/* A path with every choice equally likely, settled. */
 void pada_path_random(const pada_space *space, pada_rng *rng, pada_path *path);
 int pada_path_equal(const pada_space *space, const pada_path *a, const pada_path *b);
 /* The block of a slot. */

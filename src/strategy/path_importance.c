@@ -5,7 +5,7 @@
 
 #include "strategy/anneal.h"
 
-enum { SHARED, PER_SLOT };
+enum { SHARED, PER_SLOT, GLOBAL };
 enum { CLIPPED, UNCLIPPED };
 enum { HALF_MEAN, MEAN, SUM };
 enum { EVERY_EPOCH, NEVER };
@@ -19,8 +19,9 @@ enum { PER_EPOCH, PER_STEP };
     }
 
 const pada_opt pada_path_options[] = {
-    CHOICE("path-scope", scope, "shared|per_slot", "shared",
-           "one distribution of choices for all slots, or one per slot"),
+    CHOICE(
+        "path-scope", scope, "shared|per_slot|global", "shared",
+        "one distribution of choices for the slots of a kind of cell, for each slot, or for all"),
     CHOICE("path-norm", norm, "clipped|unclipped", "clipped",
            "take gradient norms after or before clipping"),
     CHOICE("path-accumulate", accumulate, "half_ema|mean|sum", "half_ema",
@@ -67,15 +68,15 @@ pada_status pada_path_importance_init(pada_path_importance *pi, const pada_strat
     pi->env = env;
     PADA_TRY(pada_strategy_check_sites(env->space));
     pada_path_sampler_init(&pi->sampler, env->space);
-    pada_choice_labels_init(&pi->labels, env->space);
+    pada_choice_labels_init(&pi->labels, env->space, settings->scope == SHARED);
     return PADA_OK;
 }
 
 /* Where the norms of a choice are. Slots that differ in their choices share those of equal labels. */
 static int place_of(const pada_path_importance *pi, int slot, int choice)
 {
-    return pi->settings.scope == SHARED ? pi->labels.of[slot][choice]
-                                        : slot * PADA_MAX_CHOICES + choice;
+    return pi->settings.scope == PER_SLOT ? slot * PADA_MAX_CHOICES + choice
+                                          : pi->labels.of[slot][choice];
 }
 
 void pada_path_importance_draw(const pada_path_importance *pi, int64_t step, pada_path *path,

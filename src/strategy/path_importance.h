@@ -1,7 +1,7 @@
 /* path_importance.h - PA: candidates are sampled in proportion to their gradient norms.
  *
  *   norm of a choice in a step   sum over the sites where it ran of ||gradient||, over the number of
- *                                slots that chose it (shared scope) or of its own slot (per slot)
+ *                                slots that chose it (shared, global) or of its own slot (per slot)
  *   importance                   those norms accumulated over the steps of an epoch
  *   probability                  tau * importance / sum + (1 - tau) * uniform
  *
@@ -15,7 +15,8 @@
 #include "strategy/strategy.h"
 
 typedef struct pada_path_settings {
-    int scope;      /* 0: choices of the same label share their norms, 1: every slot has its own */
+    /* 0: choices of the same label share their norms in a group of slots, 1: every slot has its own, 2: in all slots */
+    int scope;
     int norm;       /* 0: after clipping, 1: before */
     int accumulate; /* 0: running half-mean, 1: mean, 2: sum */
     int reset;      /* 0: every epoch, 1: never */
@@ -33,7 +34,7 @@ typedef struct pada_path_importance {
     const pada_strategy_env *env;
     pada_path_sampler sampler;
     pada_choice_labels labels;
-    /* by label in shared scope, by slot * PADA_MAX_CHOICES + choice in the other */
+    /* by label, or with scope per_slot by slot * PADA_MAX_CHOICES + choice */
     double norms[PADA_MAX_LABELS];
     int64_t counts[PADA_MAX_LABELS];
 } pada_path_importance;

@@ -38,6 +38,7 @@ static void change_one_slot(const pada_path_walk *walk, pada_rng *rng, pada_path
     const uint32_t n = (uint32_t)space->ops->n_choices(space, slot);
     const uint32_t other = pada_rng_below(rng, n - 1);
     path->choice[slot] = (uint8_t)(other + (other >= path->choice[slot]));
+    pada_path_settle(space, path);
 }
 
 void pada_path_walk_step(pada_path_walk *walk, int64_t number)

@@ -78,7 +78,7 @@ static void observe_choices(const pada_observation *seen, pada_epoch_metrics *m)
     const int64_t least = count_updates(seen, updates);
     pada_choice_labels labels;
 
-    pada_choice_labels_init(&labels, space);
+    pada_choice_labels_init(&labels, space, false);
     for (int label = 0; label < labels.n && label < MAX_LABEL_COLUMNS; label++) {
         double p = 0;
         int64_t n = 0;

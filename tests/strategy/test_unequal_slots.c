@@ -18,7 +18,7 @@ static void labels_join_choices(void **state)
     pada_choice_labels labels;
 
     (void)state;
-    pada_choice_labels_init(&labels, &space);
+    pada_choice_labels_init(&labels, &space, true);
     assert_int_equal(labels.n, 6);
     assert_string_equal(labels.names[labels.of[TOY_EDGE][1]], "1x1");
     assert_int_equal(labels.of[TOY_EDGE][1], labels.of[TOY_DEPTH][0]);
@@ -62,6 +62,49 @@ static void norms_are_shared_by_label(void **state)
     learn(&pi, &space, 1); /* 1x1: 2 and 5 in one slot, 4 in the other */
     CHECK_CLOSE(pi.sampler.p[TOY_DEPTH][0], 0.3 + 0.4 * 3 / 5.5, 1e-15);
     CHECK_CLOSE(pi.sampler.p[TOY_EDGE][1], 0.6, 1e-15);
+}
+
+static int toy_group(const pada_space *space, int slot)
+{
+    (void)space;
+    return slot == TOY_EDGE;
+}
+
+/* Slots of two groups share nothing, unless the scope is global. */
+static void groups_are_told_apart(void **state)
+{
+    static const double shared = 0.3 + 0.4 * 3.25 / 5.75, apart = 0.3 + 0.4 * 3 / 5.5;
+    pada_space_ops ops = toy_ops;
+    pada_space space = toy_space();
+    static pada_path_importance pi;
+
+    (void)state;
+    ops.slot_group = toy_group;
+    space.ops = &ops;
+    learn(&pi, &space, 0); /* as if every slot had its own, since two slots are alone */
+    CHECK_CLOSE(pi.sampler.p[TOY_DEPTH][0], apart, 1e-15);
+    CHECK_CLOSE(pi.sampler.p[TOY_EDGE][1], 0.6, 1e-15);
+    learn(&pi, &space, 2);
+    CHECK_CLOSE(pi.sampler.p[TOY_DEPTH][0], shared, 1e-15);
+}
+
+/* What a path does not use has its first choice: equal networks are equal paths. */
+static void unused_slots_are_settled(void **state)
+{
+    const pada_space space = toy_space();
+    pada_path_sampler sampler;
+    pada_rng rng;
+
+    (void)state;
+    pada_path_sampler_init(&sampler, &space);
+    pada_rng_init(&rng, 1, "test", 0);
+    for (int i = 0; i < 200; i++) {
+        pada_path drawn, random;
+        pada_path_sampler_draw(&sampler, 1, i, false, &drawn);
+        pada_path_random(&space, &rng, &random);
+        if (drawn.choice[TOY_TAKE] == 0) assert_int_equal(drawn.choice[TOY_EDGE], 0);
+        if (random.choice[TOY_TAKE] == 0) assert_int_equal(random.choice[TOY_EDGE], 0);
+    }
 }
 
 /* Only slots that the path uses have a part in its probability. */
@@ -195,6 +238,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels_join_choices),
         cmocka_unit_test(norms_are_shared_by_label),
+        cmocka_unit_test(groups_are_told_apart),
+        cmocka_unit_test(unused_slots_are_settled),
         cmocka_unit_test(unused_slots_do_not_change_the_ratio),
         cmocka_unit_test(methods_train_or_say_why),
     };
