@@ -15,7 +15,8 @@
 #include "space/path_number.h"
 #include "study/builtin_truth.h"
 
-#define ARCH_COLUMN "arch"
+#define ARCH_COLUMN     "arch"
+#define GENOTYPE_COLUMN "genotype" /* what tables of DARTS call it */
 
 enum { MAX_COLUMNS = 64 };
 
@@ -44,7 +45,7 @@ static pada_status read_names(pada_score_table *t, pada_csv *c, layout *fields)
 
     while (c->field) {
         PADA_TRY(pada_csv_field(c, name));
-        const bool is_arch = strcmp(name, ARCH_COLUMN) == 0;
+        const bool is_arch = strcmp(name, ARCH_COLUMN) == 0 || strcmp(name, GENOTYPE_COLUMN) == 0;
         bool twice = is_arch && has_arch;
         for (int i = 0; i < t->n_columns; i++)
             twice = twice || strcmp(name, t->names[i]) == 0;
@@ -102,7 +103,9 @@ static pada_status read_arch(pada_score_table *t, const pada_csv *c, const char 
     const pada_space_ops *ops = t->space.ops;
     pada_path path;
 
-    if (ops->parse(&t->space, text, ops->dialects[0], &path) != PADA_OK)
+    /* what is no architecture is refused in the words of the canonical dialect */
+    if (ops->parse(&t->space, text, NULL, &path) != PADA_OK &&
+        ops->parse(&t->space, text, ops->dialects[0], &path) != PADA_OK)
         return PADA_FAIL(PADA_EDATA, "%s:%d: %s", c->name, c->line, pada_message());
     const int number = pada_path_index_add(t->paths, &path);
     if (number != row)

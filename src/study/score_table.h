@@ -1,11 +1,12 @@
 /* score_table.h - numbers by network, read from a CSV table: measured accuracies (the truth) or the scores of a
  * ranking.
  *
- *   arch,cifar10,cifar100                  one column `arch` (canonical string), the others numbers
+ *   arch,cifar10,cifar100                  one column `arch` or `genotype`, the others numbers
  *   |avg_pool_3x3~0|+...,85.86,52.9133     row 0: for NAS-Bench-201 the official index
  *
- * Files of spreadsheets are read as well (base/csv.h): quotes, semicolons or tabs, decimal commas,
- * empty rows. The file is checked as a whole when it is opened: what has a wrong row is not a table. */
+ * Architectures are in any dialect of the space that is not ambiguous. Files of spreadsheets are read as well
+ * (base/csv.h): quotes, semicolons or tabs, decimal commas, empty rows. The file is checked as a whole when it is
+ * opened: what has a wrong row is not a table. */
 #ifndef PADA_STUDY_SCORE_TABLE_H
 #define PADA_STUDY_SCORE_TABLE_H
 
