@@ -21,6 +21,7 @@ typedef struct arch {
     const char *from, *to, *truth_file;
     const char *run; /* folder; NULL: none */
     bool cost, json;
+    int form; /* whose costs */
 
     pada_options *config; /* of the run; owns its strings */
     pada_space space;
@@ -88,6 +89,12 @@ static const pada_opt options_table[] = {
      .type = PADA_OPT_BOOL,
      .offset = offsetof(arch, cost),
      .help = "multiply-adds and parameters of the stand-alone network"},
+    {.name = "form",
+     .type = PADA_OPT_CHOICE,
+     .offset = offsetof(arch, form),
+     .default_value = "final",
+     .choices = "final|search",
+     .help = "costs of the network by itself, or as it is in the supernet"},
     {.name = "json",
      .type = PADA_OPT_BOOL,
      .offset = offsetof(arch, json),
@@ -197,7 +204,10 @@ static pada_status describe(const arch *a, const pada_path *path, pada_text *out
     pada_cost cost;
     pada_status st;
 
-    pada_space_cost(&a->space, path, &cost);
+    if (a->form == 0)
+        pada_space_cost(&a->space, path, &cost);
+    else
+        pada_space_search_cost(&a->space, path, &cost);
     if ((st = convert(a, path, own, &name)) != PADA_OK) goto out;
     st = a->draw ? draw(a, path, &converted) : convert(a, path, a->to ? a->to : own, &converted);
     if (st != PADA_OK) goto out;
@@ -332,7 +342,7 @@ const pada_command pada_command_arch = {
     .details =
         "An architecture may be written in any dialect of its space; what is not exactly one "
         "architecture is refused. A list of integers is ambiguous and needs --from. Costs are "
-        "those of the stand-alone network: multiply-adds of convolutions and the linear "
+        "those of the stand-alone network in its final size (--form search: of the path in the supernet): multiply-adds of convolutions and the linear "
         "layer, dead edges included, with the sizes of a run (--run, or its folder as a word) or "
         "of the options. A run without an architecture is the best network of its ranking.",
     .usage = "pada arch STRING... [options] | RUN [options]",

@@ -20,7 +20,7 @@ static void add_formula(const pada_sketch *sketch, int node, pada_text *out)
 pada_status pada_draw_text(const pada_sketch *sketch, pada_text *out)
 {
     for (int node = 1; node < sketch->n_nodes; node++)
-        add_formula(sketch, node, out);
+        if (!sketch->is_input[node]) add_formula(sketch, node, out);
     return out->status;
 }
 

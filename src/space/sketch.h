@@ -21,7 +21,8 @@ typedef struct pada_sketch_arrow {
 typedef struct pada_sketch {
     int n_nodes, n_arrows;
     const char
-        *nodes[PADA_MAX_SKETCH]; /* in the order of the flow: the input first, the output last */
+        *nodes[PADA_MAX_SKETCH];    /* in the order of the flow: the input first, the output last */
+    bool is_input[PADA_MAX_SKETCH]; /* of nodes behind the first: is no sum */
     pada_sketch_arrow arrows[PADA_MAX_SKETCH]; /* ascending by `to`, then `from` */
 } pada_sketch;
 

@@ -202,6 +202,32 @@ expect_usage_error 'character 6: expected 21 layers, found the end'
 pada arch --space proxyless --widths 1,2 "$genes"
 expect_usage_error 'widths: 2 numbers instead of 9'
 
+# DARTS.
+darts_v2="Genotype(normal=[('sep_conv_3x3', 0), ('sep_conv_3x3', 1), ('sep_conv_3x3', 0), ('sep_conv_3x3', 1), \
+('sep_conv_3x3', 1), ('skip_connect', 0), ('skip_connect', 0), ('dil_conv_3x3', 2)], normal_concat=[2, 3, 4, 5], \
+reduce=[('max_pool_3x3', 0), ('max_pool_3x3', 1), ('skip_connect', 2), ('max_pool_3x3', 1), ('max_pool_3x3', 0), \
+('skip_connect', 2), ('skip_connect', 2), ('max_pool_3x3', 1)], reduce_concat=[2, 3, 4, 5])"
+cells='|sep_conv_3x3~0|sep_conv_3x3~1|+|sep_conv_3x3~0|sep_conv_3x3~1|+|skip_connect~0|sep_conv_3x3~1|+|skip_connect~0|dil_conv_3x3~2|'\
+'/|max_pool_3x3~0|max_pool_3x3~1|+|max_pool_3x3~1|skip_connect~2|+|max_pool_3x3~0|skip_connect~2|+|max_pool_3x3~1|skip_connect~2|'
+pada arch --space darts "$darts_v2" --cost --json
+expect_rc 0
+expect_out "{\"arch\": \"$cells\", \"macs\": 528359040, \"params\": 3349342}"
+pada arch --space darts "$darts_v2" --cost --form search
+expect_out "$cells  macs 43444736  params 239898"
+pada arch --space darts "$cells" --to nb301
+expect_out '([(0, 3), (1, 3), (0, 3), (1, 3), (0, 2), (1, 3), (0, 2), (2, 5)], [(0, 0), (1, 0), (1, 0), (2, 2), (0, 0), (2, 2), (1, 0), (2, 2)])'
+pada arch --space darts "$cells" --to text
+expect_out_has 'normal 5 = skip_connect(normal 0) + dil_conv_3x3(normal 2)'
+expect_out_has 'reduce 2 = max_pool_3x3(reduce 0) + max_pool_3x3(reduce 1)'
+pada arch --space darts "$cells" --to svg
+expect_out_has 'max_pool_3x3: reduce 0 to reduce 2'
+pada arch --space darts "Genotype(normal=[('sep_conv_7x7', 0)"
+expect_usage_error "unknown operator 'sep_conv_7x7'; did you mean"
+pada arch --space darts "Genotype(normal=[('none', 1), ('none', 1)"
+expect_usage_error 'expected another input than the first one of the node'
+pada arch --space darts '([(0, 4), (1, 3)])'
+expect_usage_error 'ambiguous: name their dialect, randomnas, nsas or nb301'
+
 printf 'arch,acc\n01201201,90\n' >"$work/macro.csv"
 pada arch --space macro 0 01201201 --truth "$work/macro.csv"
 expect_out '01201201

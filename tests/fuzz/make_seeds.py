@@ -129,6 +129,19 @@ def seeds():
                                    "[0, 6, 2, 5, 3, 6, 4, 1, 0, 1, 6, 2, 3, 4, 5, 6, 0, 1, 2, 3, 5]",
                                    "5.3 3.3 Z Z | 7.3 3.3 5.3 5.3 | 7.6 5.3 5.3 5.3 | 5.6 5.3 5.3 5.3 | 7.6 7.6 7.3 7.3 | 7.6"]):
         yield "arch_codec", f"proxyless_{number}", chr(8 + number) + text
+    names = ["none", "max_pool_3x3", "avg_pool_3x3", "skip_connect", "sep_conv_3x3", "sep_conv_5x5", "dil_conv_3x3",
+             "dil_conv_5x5"]
+    cell = [(0, 4), (1, 3), (0, 1), (2, 7), (1, 2), (3, 5), (2, 6), (4, 4)]
+    nodes = "+".join("|" + "".join(f"{names[op]}~{i}|" for i, op in cell[k:k + 2]) for k in range(0, 8, 2))
+    pairs = [(names[op], i) for i, op in cell]
+    nested = [pairs[k:k + 2] for k in range(0, 8, 2)]
+    for number, text in enumerate([f"{nodes}/{nodes}",
+                                   f"Genotype(normal={pairs}, normal_concat=[2, 3, 4, 5], reduce={pairs}, reduce_concat=[2, 3, 4, 5])",
+                                   f"Genotype(normal={nested}, normal_concat=range(2, 6), reduce={nested}, reduce_concat=range(2, 6))",
+                                   f"({cell}, {cell})",
+                                   f"({[(op, i) for i, op in cell]}, {[(op, i) for i, op in cell]})",
+                                   f"({[(i, op - 1) for i, op in cell]}, {[(i, op - 1) for i, op in cell]})"]):
+        yield "arch_codec", f"darts_{number}", chr(12 + number) + text
     yield "path_list", "two", f"{A}\n\n{B}\n"
     yield "path_list", "twice", f"{B}\r\n{B}"
     yield "truth_table", "table", f"\0arch,cifar10,other\n{A},94.2,1\n{B},10,-2e3\n"

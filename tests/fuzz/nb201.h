@@ -13,7 +13,12 @@ static inline void fuzz_check_path(const pada_space *space, const pada_path *pat
     pada_path again;
 
     FUZZ_CHECK(pada_path_is_valid(space, path));
-    FUZZ_CHECK(space->ops->format(space, path, dialect, &text) == PADA_OK);
+    const pada_status st = space->ops->format(space, path, dialect, &text);
+    if (st == PADA_EINVAL && dialect != space->ops->dialects[0]) { /* has no word for an operator */
+        pada_text_deinit(&text);
+        return;
+    }
+    FUZZ_CHECK(st == PADA_OK);
     FUZZ_CHECK(space->ops->parse(space, pada_text_str(&text), dialect, &again) == PADA_OK);
     FUZZ_CHECK(pada_path_equal(space, path, &again));
     pada_text_deinit(&text);

@@ -38,6 +38,16 @@ static const space_case cases[] = {
       {"spos_depth", "has no score conv_depth"},
       {"fairnas", "slot 1 has 7 choices, slot 0 has 6"},
       {"sumnas", "slot 1 has 7 choices, slot 0 has 6"}}},
+    {"darts",
+     {"--channels=2", "--cells=3", NULL},
+     {"|sep_conv_3x3~0|skip_connect~1|+|none~0|dil_conv_3x3~2|+|max_pool_3x3~0|avg_pool_3x3~3|+"
+      "|dil_conv_5x5~1|sep_conv_5x5~4|/|skip_connect~0|max_pool_3x3~1|+|avg_pool_3x3~0|"
+      "skip_connect~2|+|sep_conv_5x5~1|dil_conv_3x3~3|+|none~0|dil_conv_5x5~1|"},
+     {{"close", "share no weights"},
+      {"spos_depth", "has no score conv_depth"},
+      {"fairnas", "do not use all slots"},
+      {"sumnas", "do not use all slots"},
+      {"gm", "do not use all slots"}}},
 };
 
 static tiny_data data;

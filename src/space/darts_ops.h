@@ -1,0 +1,26 @@
+/* darts_ops.h - the operators of DARTS, as terms of the sum that is a node. */
+#ifndef PADA_SPACE_DARTS_OPS_H
+#define PADA_SPACE_DARTS_OPS_H
+
+#include "space/darts_cell.h"
+#include "space/net.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Half of the channels each from 1x1 convolutions of stride 2 that see the even and the odd rows and columns of x, read
+ * through a ReLU; then a norm. Rows and columns are even numbers. */
+void pada_build_factorised_reduction(pada_builder *b, pada_feature x, int c_out, pada_term *term);
+
+/* norm(1x1(relu(x))) */
+void pada_build_relu_conv_norm(pada_builder *b, pada_feature x, int c_out, pada_term *term);
+
+/* An operator that keeps the channels. In the search form pools have a norm. */
+void pada_build_darts_op(pada_builder *b, pada_feature x, pada_darts_op op, int stride,
+                         pada_term *term);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
