@@ -47,6 +47,7 @@ static pada_status make_plan(pada_engine *e, kept_plan *to, const plan_key *key)
     to->graph->statistics = key->has_statistics ? e->statistics_map : NULL;
     to->graph->fixed_norms = key->fixed_norms;
     to->graph->label_smoothing = key->label_smoothing;
+    to->graph->auxiliary = key->mode == PADA_TRAIN;
     pada_space_build(&e->space, e->params, &key->path, to->graph);
     PADA_TRY(pada_graph_status(to->graph));
     pada_graph_simplify(to->graph);

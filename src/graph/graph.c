@@ -275,11 +275,39 @@ void pada_graph_tap(pada_graph *g, pada_value x, pada_shape shape)
         push_reader(g, &node);
 }
 
+/* Callers find the loss at the end of a graph. A loss stores the gradient of its logits, so that no other one may
+ * have the same. */
+static pada_status check_losses(const pada_graph *g, pada_value logits)
+{
+    for (int v = 0; v < g->n_nodes; v++) {
+        const pada_node *node = &g->nodes[v];
+        if (node->op != PADA_OP_LOSS) continue;
+        if (!node->loss.is_auxiliary)
+            return PADA_FAIL(PADA_EINVAL, "a second loss behind the loss");
+        if (node->x == logits) return PADA_FAIL(PADA_EINVAL, "two losses of the same logits");
+    }
+    return PADA_OK;
+}
+
+static pada_value push_loss(pada_graph *g, pada_value logits, double weight, bool is_auxiliary)
+{
+    pada_node node = {
+        .op = PADA_OP_LOSS,
+        .x = logits,
+        .loss = {.smoothing = g->label_smoothing, .weight = weight, .is_auxiliary = is_auxiliary}};
+
+    if (g->status == PADA_OK) g->status = check_losses(g, logits);
+    return push_reader(g, &node);
+}
+
 pada_value pada_graph_loss(pada_graph *g, pada_value logits)
 {
-    pada_node node = {.op = PADA_OP_LOSS, .x = logits, .loss = {.smoothing = g->label_smoothing}};
+    return push_loss(g, logits, 1, false);
+}
 
-    return push_reader(g, &node);
+void pada_graph_auxiliary_loss(pada_graph *g, pada_value logits, double weight)
+{
+    if (g->auxiliary) push_loss(g, logits, weight, true);
 }
 
 pada_status pada_graph_status(const pada_graph *g)

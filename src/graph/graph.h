@@ -29,6 +29,7 @@ typedef struct pada_graph {
      * kept. With fixed_norms batch norms that have them are normalised by them, not by the batch. */
     const pada_params *statistics;
     bool fixed_norms;
+    bool auxiliary;         /* auxiliary losses are added; false unless the owner sets it */
     double label_smoothing; /* of the losses that are added; 0 unless the owner sets it */
     pada_status status;     /* the first failure of a builder call */
     /* Offsets of scales, shifts and constants so far, by hashing: no two share one. */
@@ -70,7 +71,10 @@ void pada_graph_tap(pada_graph *g, pada_value x, pada_shape shape);
  * Stands directly behind y, which is more than a single identity, and is dropped if y does not reach
  * the loss. */
 void pada_graph_probe(pada_graph *g, pada_value y, const pada_term *terms, int n_terms);
+/* The loss, whose losses, norms and ranks are the results of a program: one per graph. */
 pada_value pada_graph_loss(pada_graph *g, pada_value logits);
+/* What training minimises besides it: the same of other logits, times `weight`. Stands before the loss. */
+void pada_graph_auxiliary_loss(pada_graph *g, pada_value logits, double weight);
 
 pada_status pada_graph_status(const pada_graph *g);
 

@@ -196,7 +196,7 @@ static void place_tensors(pada_plan *p, const pada_backend *backend, const pada_
     for (int i = 0; i < q->n_instrs; i++)
         touch_all(p, i, train);
     for (int v = 0; v < q->n_nodes; v++) {
-        if (q->nodes[v].op != PADA_OP_LOSS) continue;
+        if (q->nodes[v].op != PADA_OP_LOSS || q->nodes[v].loss.is_auxiliary) continue;
         /* The caller reads the logits afterwards. */
         p->spans[q->nodes[v].x].last = q->n_instrs - 1;
         q->node_plans[q->nodes[v].x].value.in = PADA_WORK;

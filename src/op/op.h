@@ -129,6 +129,8 @@ typedef struct pada_norm {
  * every class, the label among them, smoothing / classes. */
 typedef struct pada_loss {
     double smoothing;
+    double weight;     /* of its gradient: 1, but for auxiliary ones */
+    bool is_auxiliary; /* there for its gradient only; results are those of the loss */
 } pada_loss;
 
 /* A value is the index of the node that makes it. */

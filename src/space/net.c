@@ -26,7 +26,8 @@ struct pada_builder {
         most_room; /* MEASURE: so far; with the largest choice of the site that is walked */
     pada_net_room first_room; /* before that site */
 
-    int site, choice; /* whom the next parameters belong to */
+    bool is_auxiliary; /* between begin and end of an auxiliary head */
+    int site, choice;  /* whom the next parameters belong to */
     /* BUILD: ids of the next shared tensor, and of the next one of (site, choice), or UNKNOWN: its first */
     struct cursor {
         int shared, own;
@@ -177,12 +178,18 @@ static int64_t find_param(const pada_builder *b, const pada_params *map, struct 
     return p->offset;
 }
 
+/* Auxiliary heads are no part of the network that is used. */
+static bool is_counting(const pada_builder *b)
+{
+    return b->purpose == COST && !b->is_auxiliary;
+}
+
 /* The next parameter: its offset in the graph that is built, else -1. */
 static int64_t take_param(pada_builder *b, const param_desc *d)
 {
     if (b->purpose == BUILD) return find_param(b, b->params, &b->next_param, d);
     if (is_declaring(b) && !b->declares_statistics) declare_param(b, d);
-    if (b->purpose == COST) {
+    if (is_counting(b)) {
         int64_t count = 1;
         for (int i = 0; i < d->n_dims; i++)
             count *= d->dims[i];
@@ -271,7 +278,7 @@ pada_feature pada_build_conv(pada_builder *b, pada_feature x, const pada_conv *c
         note(b, pada_conv_shape(conv, x.shape, &y.shape));
     if (adds && y.value == PADA_ZERO && bias == PADA_BIAS_ADDED)
         y.value = pada_graph_constant(b->graph, y.shape, bias_at);
-    if (b->purpose == COST) b->cost->macs += pada_conv_macs(conv, y.shape);
+    if (is_counting(b)) b->cost->macs += pada_conv_macs(conv, y.shape);
     return y;
 }
 
@@ -374,6 +381,19 @@ void pada_build_loss(pada_builder *b, pada_feature logits)
     if (adds_node(b, 0)) pada_graph_loss(b->graph, logits.value);
 }
 
+void pada_build_auxiliary_begin(pada_builder *b)
+{
+    PADA_ASSERT(!b->is_auxiliary);
+    b->is_auxiliary = true;
+}
+
+void pada_build_auxiliary_end(pada_builder *b, pada_feature logits, double weight)
+{
+    PADA_ASSERT(b->is_auxiliary);
+    b->is_auxiliary = false;
+    if (adds_node(b, 0)) pada_graph_auxiliary_loss(b->graph, logits.value, weight);
+}
+
 void pada_build_tap(pada_builder *b, pada_feature x)
 {
     if (adds_node(b, 0)) pada_graph_tap(b->graph, x.value, x.shape);
@@ -386,7 +406,7 @@ void pada_build_probe(pada_builder *b, pada_feature y, const pada_term *terms, i
 
 void pada_build_count_macs(pada_builder *b, int64_t macs)
 {
-    if (b->purpose == COST) b->cost->macs += macs;
+    if (is_counting(b)) b->cost->macs += macs;
 }
 
 /* ---- walks ---- */

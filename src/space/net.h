@@ -87,6 +87,10 @@ pada_feature pada_build_gap(pada_builder *b, pada_feature x, pada_act act);
 /* With bias. Counts a multiply-add per weight. */
 pada_feature pada_build_linear(pada_builder *b, pada_feature x, int n_out, const char *module);
 void pada_build_loss(pada_builder *b, pada_feature logits);
+/* An auxiliary head: what is added between begin and end is there in training only, where `weight` times the loss of its
+ * logits is added to the loss. It has parameters, and no costs. */
+void pada_build_auxiliary_begin(pada_builder *b);
+void pada_build_auxiliary_end(pada_builder *b, pada_feature logits, double weight);
 /* See graph.h. */
 void pada_build_tap(pada_builder *b, pada_feature x);
 void pada_build_probe(pada_builder *b, pada_feature y, const pada_term *terms, int n_terms);

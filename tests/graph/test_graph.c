@@ -257,6 +257,39 @@ static void test_affine_norms(void **state)
     check_stuck(g, "a batch norm with scale or shift reads zeros");
 }
 
+/* Auxiliary losses come first, each loss has logits of its own, and there is one loss. */
+static void test_wrong_losses_stick(void **state)
+{
+    pada_graph *g = *state;
+
+    for (int i = 0; i < 3; i++) {
+        pada_graph_reset(g);
+        g->auxiliary = true;
+        const pada_value f = pada_graph_gap(g, features(g, 9, 9), PADA_ACT_NONE);
+        const pada_value a = pada_graph_linear(g, f, 10, 0, -1);
+        const pada_value b = pada_graph_linear(g, f, 10, 0, -1);
+        pada_graph_auxiliary_loss(g, a, 0.4);
+        CHECK_OK(pada_graph_status(g));
+        pada_graph_loss(g, i == 0 ? a : b);
+        if (i == 0) {
+            check_stuck(g, "two losses of the same logits");
+            continue;
+        }
+        CHECK_OK(pada_graph_status(g));
+        if (i == 1)
+            pada_graph_loss(g, b);
+        else
+            pada_graph_auxiliary_loss(g, b, 0.4);
+        check_stuck(g, "a second loss behind the loss");
+    }
+    pada_graph_reset(g);
+    g->auxiliary = false; /* nothing is added */
+    const pada_value f = pada_graph_gap(g, features(g, 9, 9), PADA_ACT_NONE);
+    const pada_value l = pada_graph_linear(g, f, 10, 0, -1);
+    pada_graph_auxiliary_loss(g, l, 0.4);
+    assert_int_equal(g->n_nodes, l + 1);
+}
+
 static void test_nothing_is_allocated(void **state)
 {
     pada_graph *g = *state;
@@ -306,6 +339,7 @@ int main(void)
         GRAPH_TEST(test_wrong_sum_sticks),
         GRAPH_TEST(test_pool_and_concat),
         GRAPH_TEST(test_images_are_for_convolutions),
+        GRAPH_TEST(test_wrong_losses_stick),
         GRAPH_TEST(test_too_much_sticks),
         GRAPH_TEST(test_zero),
         GRAPH_TEST(test_affine_norms),

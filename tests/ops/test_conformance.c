@@ -11,6 +11,7 @@
 #include "backends.h"
 #include "ops/case_compare.h"
 #include "ops/join_cases.h"
+#include "ops/loss_cases.h"
 #include "ops/op_changes.h"
 #include "ops/oracle.h"
 
@@ -133,6 +134,21 @@ static void test_pools_and_concatenations(void **state)
     }
     assert_int_equal(t.wrong, 0);
     assert_true(t.right > 100);
+}
+
+static void test_auxiliary_losses(void **state)
+{
+    tally t = {0};
+    graph_case c;
+    char name[64];
+
+    (void)state;
+    for (int i = 0; auxiliary_case(i, THE_LOSS | AUXILIARY_LOSS, &c, name, sizeof name); i++) {
+        run_everywhere(&c, name, &t);
+        case_deinit(&c);
+    }
+    assert_int_equal(t.wrong, 0);
+    assert_true(t.right > 0);
 }
 
 /* Convolutions of one value that only differ in their activation: what one prepares is not for the next. */
@@ -330,6 +346,7 @@ int main(void)
         cmocka_unit_test(test_convolutions),
         cmocka_unit_test(test_pools),
         cmocka_unit_test(test_pools_and_concatenations),
+        cmocka_unit_test(test_auxiliary_losses),
         cmocka_unit_test(test_activations_of_one_value),
         cmocka_unit_test(test_published_values),
         cmocka_unit_test(test_unknown_is_refused),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ops/join_cases.h"
+#include "ops/loss_cases.h"
 #include "ops/op_changes.h"
 #include "ops/oracle.h"
 
@@ -342,6 +343,36 @@ static void test_every_operator_was_checked(void **state)
     assert_true(n_checked[PADA_OP_CONSTANT] > 1);
 }
 
+/* Gradients of two losses add up, with the weight of the auxiliary one; results are those of the loss. */
+static void test_auxiliary_losses(void **state)
+{
+    static const unsigned losses[] = {THE_LOSS | AUXILIARY_LOSS, THE_LOSS, AUXILIARY_LOSS};
+    char name[64];
+    int n = 0;
+
+    (void)state;
+    for (graph_case c[3]; auxiliary_case(n, losses[0], &c[0], name, sizeof name); n++) {
+        case_result r[3];
+        for (int k = 0; k < 3; k++) {
+            if (k > 0) assert_true(auxiliary_case(n, losses[k], &c[k], name, sizeof name));
+            case_run(&c[k], ref, oracle, CASE_TRAIN, &r[k]);
+        }
+        for (int64_t i = 0; i < c[0].n_params; i++) {
+            const double want = r[1].grads[i] + AUXILIARY_WEIGHT * r[2].grads[i];
+            CHECK_CLOSE(r[0].grads[i], want, 1e-14);
+        }
+        for (int i = 0; i < c[0].n_images; i++) {
+            assert_true(r[0].loss[i] == r[1].loss[i] && r[0].norm[i] == r[1].norm[i]);
+            assert_true(r[0].loss[i] != r[2].loss[i]);
+        }
+        for (int k = 0; k < 3; k++) {
+            case_result_deinit(&r[k]);
+            case_deinit(&c[k]);
+        }
+    }
+    assert_int_equal(n, 6);
+}
+
 /* The gradient is added to what the buffer holds. */
 static void test_gradients_add_up(void **state)
 {
@@ -498,6 +529,7 @@ int main(void)
         cmocka_unit_test(test_pools_and_concatenations),
         cmocka_unit_test(test_everything_else),
         cmocka_unit_test(test_every_operator_was_checked),
+        cmocka_unit_test(test_auxiliary_losses),
         cmocka_unit_test(test_gradients_add_up),
         cmocka_unit_test(test_probe),
         cmocka_unit_test(test_norm_input_gradient),

@@ -322,13 +322,13 @@ static void run_loss(const group *g, const pada_instr *instr)
     const int classes = r->q->nodes[logits].shape.c;
     const bool train = r->q->node_plans[logits].grad.in != PADA_NOWHERE;
     const cpu_tensor from = value(g, logits), to = train ? grad(g, logits) : (cpu_tensor){0};
-    const double smoothing = r->q->nodes[instr->v].loss.smoothing;
-    const double sharp = 1 - smoothing, even = smoothing / classes;
+    const pada_loss *what = &r->q->nodes[instr->v].loss;
+    const double sharp = 1 - what->smoothing, even = what->smoothing / classes;
 
     for (int k = 0; k < g->n; k++) {
         const int n = g->first + k, label = r->b->labels[n];
         const float *l = from.data + k * from.stride;
-        const double scale = loss_scale(r, n);
+        const double scale = loss_scale(r, n) * what->weight;
         double top = l[0], sum = 0, rest = 0, squares = 0;
         int rank = 0;
         for (int c = 1; c < classes; c++)
@@ -341,6 +341,7 @@ static void run_loss(const group *g, const pada_instr *instr)
             if (train) to.data[k * to.stride + c] = (float)(scale * d);
             rank += c < label ? l[c] >= l[label] : l[c] > l[label];
         }
+        if (what->is_auxiliary) continue;
         for (int c = 0; c < classes && even > 0; c++)
             rest += l[c] - top;
         ((float *)r->b->results.loss)[n] =

@@ -154,6 +154,7 @@ __global__ static void loss_kernel(cuda_loss_job j)
             if (grad) grad[c] = (float)(scale * d);
             rank += c < label ? l[c] >= l[label] : l[c] > l[label];
         }
+        if (!j.loss) continue;
         for (int c = 0; c < j.classes && even > 0; c++)
             rest += l[c] - top;
         j.loss[n] = (float)(log(sum) - sharp * (l[label] - top) - even * rest);

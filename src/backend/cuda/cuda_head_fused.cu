@@ -72,7 +72,7 @@ static __device__ void finish_loss(const cuda_loss_job &j, const float *logits, 
     if (c < j.classes && j.grad.data)
         ((float *)j.grad.data)[n * j.grad.stride + c] =
             (float)(scale * (powers[c] / sum - (even + (c == label ? sharp : 0))));
-    if (c != 0) return;
+    if (c != 0 || !j.loss) return;
     for (int k = 0; k < j.classes; k++) {
         const double d = powers[k] / sum - (even + (k == label ? sharp : 0));
         squares += d * d;

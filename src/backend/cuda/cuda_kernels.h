@@ -427,7 +427,7 @@ typedef struct cuda_linear_job {
 cudaError_t pada_cuda_linear(cudaStream_t stream, const cuda_linear_job *job);
 cudaError_t pada_cuda_linear_grad(cudaStream_t stream, const cuda_linear_job *job);
 
-/* Softmax cross entropy; grad.data NULL: no gradient. weights: or NULL. */
+/* Softmax cross entropy; grad.data NULL: no gradient. weights: or NULL. loss NULL: no results. */
 typedef struct cuda_loss_job {
     int classes, n_images;
     cuda_tensor logits, grad;

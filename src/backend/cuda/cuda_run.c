@@ -297,15 +297,16 @@ static void linear(const run *r, const pada_instr *instr, bool accumulate)
 
 static cuda_loss_job loss_job(const run *r, const pada_instr *instr)
 {
+    const pada_loss *what = &r->q->nodes[instr->v].loss;
     const pada_value logits = r->q->nodes[instr->v].x;
     cuda_loss_job job = {.classes = r->q->nodes[logits].shape.c,
                          .n_images = r->q->n_images,
                          .logits = value(r, logits),
                          .labels = r->d->labels.data,
                          .weights = r->b->weights ? r->d->weights.data : NULL,
-                         .smoothing = r->q->nodes[instr->v].loss.smoothing,
-                         .grad_scale = r->b->grad_scale,
-                         .loss = r->b->results.loss,
+                         .smoothing = what->smoothing,
+                         .grad_scale = r->b->grad_scale * what->weight,
+                         .loss = what->is_auxiliary ? NULL : r->b->results.loss,
                          .norm = r->b->results.norm,
                          .rank = r->b->results.rank};
 

@@ -461,15 +461,21 @@ static void tap(const run *r, const pada_instr *instr, int n)
     }
 }
 
-static void loss(const run *r, const pada_instr *instr, int n)
+static void cross_entropy(const run *r, const pada_instr *instr, int n)
 {
+    const pada_loss *what = &r->q->nodes[instr->v].loss;
     const pada_value logits = r->q->nodes[instr->v].x;
     const int train = r->q->node_plans[logits].grad.in != PADA_NOWHERE;
+    double loss, norm;
+    int32_t rank;
 
-    pada_ref_loss(&r->q->nodes[instr->v].loss, value(r, logits, n), r->q->nodes[logits].shape.c,
-                  r->b->labels[n], loss_scale(r, n), (double *)r->b->results.loss + n,
-                  (double *)r->b->results.norm + n, r->b->results.rank + n,
+    pada_ref_loss(what, value(r, logits, n), r->q->nodes[logits].shape.c, r->b->labels[n],
+                  loss_scale(r, n) * what->weight, &loss, &norm, &rank,
                   train ? grad(r, logits, n) : NULL);
+    if (what->is_auxiliary) return;
+    ((double *)r->b->results.loss)[n] = loss;
+    ((double *)r->b->results.norm)[n] = norm;
+    r->b->results.rank[n] = rank;
 }
 
 static void run_image(const run *r, const pada_instr *instr, int n)
@@ -478,7 +484,7 @@ static void run_image(const run *r, const pada_instr *instr, int n)
     case PADA_CODE_CONV_FWD: conv_forward(r, instr, n); break;
     case PADA_CODE_COMBINE_FWD: combine_forward(r, instr, n); break;
     case PADA_CODE_LINEAR_FWD: linear_forward(r, instr, n); break;
-    case PADA_CODE_LOSS_FWD: loss(r, instr, n); break;
+    case PADA_CODE_LOSS_FWD: cross_entropy(r, instr, n); break;
     case PADA_CODE_LINEAR_BWD: linear_backward(r, instr, n); break;
     case PADA_CODE_GAP_FWD:
     case PADA_CODE_GAP_BWD: gap(r, instr, n); break;
