@@ -191,7 +191,7 @@ void pada__report_sampling(const pada__report *r, pada_text *out)
         if (has_paths(&r->runs[i]))
             add_figure(out, "paths", i, "Probability of the operators",
                        r->desc->n_runs > 1 ? r->runs[i].name : NULL,
-                       "How often each is drawn, on average over the edges of a cell.");
+                       "How often each is drawn, on average over the slots that have it.");
     pada_text_add(out, "</div>\n");
     pada__report_begin_more(out, "Use of the images, entropy of the paths");
     add_curve_figures(r, sampling, N_SAMPLING, out);

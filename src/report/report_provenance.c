@@ -40,13 +40,10 @@ static void add_data(const pada__report_run *run, pada_text *out)
 
 static void add_space(const pada__report_run *run, pada_text *out)
 {
-    pada__report_string(out, run->info.space);
-    if (!run->info.channels || !run->info.cells) return;
-    pada_text_add(out, ", ");
-    pada_html_text(out, run->info.channels);
-    pada_text_add(out, " channels, ");
-    pada_html_text(out, run->info.cells);
-    pada_text_add(out, " cells per stage");
+    if (run->has_sizes)
+        pada_space_describe(&run->space, out);
+    else
+        pada__report_string(out, run->info.space);
 }
 
 static void add_batch(const pada__report_run *run, pada_text *out)

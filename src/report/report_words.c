@@ -133,9 +133,10 @@ void pada__report_options(const pada__report_run *run, pada_text *out)
     add_option(out, "--data", info->data);
     add_option(out, "--resize", info->resize);
     pada_text_add(out, " \\\n ");
-    add_option(out, "--space", info->space);
-    add_option(out, "--channels", info->channels);
-    add_option(out, "--cells", info->cells);
+    if (run->has_sizes)
+        pada_space_flags(&run->space, out);
+    else
+        add_option(out, "--space", info->space);
     pada_text_add(out, " \\\n ");
     add_option(out, "--image-size", info->image_size);
     add_option(out, "--epochs", info->epochs);

@@ -13,8 +13,6 @@ static const pada_opt config_table[] = {
     FACT("method", method),
     FACT("data", data),
     FACT("space", space),
-    FACT("channels", channels),
-    FACT("cells", cells),
     FACT("classes", classes),
     FACT("image-size", image_size),
     FACT("resize", resize),

@@ -10,8 +10,8 @@ extern "C" {
 
 /* Every string is NULL where the folder does not say. Zero-initialise; deinit accepts that. */
 typedef struct pada_run_info {
-    const char *method, *data, *space, *channels, *cells, *classes, *image_size, *resize, *epochs,
-        *batch_size, *lr, *lr_schedule, *seed;
+    const char *method, *data, *space, *classes, *image_size, *resize, *epochs, *batch_size, *lr,
+        *lr_schedule, *seed;
     const char *arch; /* of the method single */
     /* of the newest start; `started` is the first one */
     const char *backend, *version, *commit, *data_name, *started;

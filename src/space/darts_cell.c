@@ -38,15 +38,14 @@ int pada_darts_n_choices(const pada_space *space, int slot)
 {
     const int node = slot % PADA_DARTS_KIND_SLOTS - PADA_DARTS_EDGES + 1;
 
-    if (is_edge(slot)) return PADA_DARTS_OPS - pada_darts_first_op(space);
+    if (is_edge(slot)) return pada_darts_n_ops(space);
     return (node + 2) * (node + 1) / 2;
 }
 
 const char *pada_darts_choice_label(const pada_space *space, int slot, int choice)
 {
     PADA_ASSERT(choice >= 0 && choice < pada_darts_n_choices(space, slot));
-    return is_edge(slot) ? pada_darts_labels[pada_darts_first_op(space) + choice]
-                         : pairs[choice].label;
+    return is_edge(slot) ? pada_darts_labels[pada_darts_op_of(choice)] : pairs[choice].label;
 }
 
 bool pada_darts_takes(const pada_space *space, const pada_path *path, int slot)
@@ -70,7 +69,7 @@ int pada_darts_slot_group(const pada_space *space, int slot)
 
 double pada_darts_n_networks(const pada_space *space)
 {
-    const double n_ops = PADA_DARTS_OPS - pada_darts_first_op(space);
+    const double n_ops = pada_darts_n_ops(space);
     double n = 1;
 
     for (int node = 0; node < PADA_DARTS_NODES; node++)
@@ -80,7 +79,7 @@ double pada_darts_n_networks(const pada_space *space)
 
 /* ---- cells ---- */
 
-void pada_darts_get(const pada_space *space, const pada_path *path, int kind, pada_darts_cell *cell)
+void pada_darts_get(const pada_path *path, int kind, pada_darts_cell *cell)
 {
     for (int node = 0; node < PADA_DARTS_NODES; node++) {
         const int pair = pair_of(path, kind, node);
@@ -88,12 +87,12 @@ void pada_darts_get(const pada_space *space, const pada_path *path, int kind, pa
             const int input = k == 0 ? pairs[pair].a : pairs[pair].b;
             const int choice = path->choice[pada_darts_edge_slot(kind, node, input)];
             cell->input[2 * node + k] = (uint8_t)input;
-            cell->op[2 * node + k] = (uint8_t)(pada_darts_first_op(space) + choice);
+            cell->op[2 * node + k] = (uint8_t)pada_darts_op_of(choice);
         }
     }
 }
 
-void pada_darts_set(const pada_space *space, pada_path *path, int kind, const pada_darts_cell *cell)
+void pada_darts_set(pada_path *path, int kind, const pada_darts_cell *cell)
 {
     for (int i = 0; i < PADA_DARTS_KIND_SLOTS; i++)
         path->choice[kind * PADA_DARTS_KIND_SLOTS + i] = 0;
@@ -104,10 +103,8 @@ void pada_darts_set(const pada_space *space, pada_path *path, int kind, const pa
             path->choice[pada_darts_pair_slot(kind, node)] =
                 (uint8_t)(x < y ? pair_number(x, y) : pair_number(y, x));
         for (int k = 0; k < 2; k++) {
-            const int choice = cell->op[2 * node + k] - pada_darts_first_op(space);
-            PADA_ASSERT(choice >= 0);
             path->choice[pada_darts_edge_slot(kind, node, cell->input[2 * node + k])] =
-                (uint8_t)choice;
+                pada_darts_choice_of((pada_darts_op)cell->op[2 * node + k]);
         }
     }
 }
@@ -136,10 +133,11 @@ void pada_darts_canonical(const pada_space *space, const pada_path *path, pada_p
     pada_path form = {{0}};
     pada_darts_cell cell;
 
+    (void)space;
     for (int kind = 0; kind < PADA_DARTS_KINDS; kind++) {
-        pada_darts_get(space, path, kind, &cell);
+        pada_darts_get(path, kind, &cell);
         forget_inputs(&cell);
-        pada_darts_set(space, &form, kind, &cell);
+        pada_darts_set(&form, kind, &cell);
     }
     *out = form;
 }

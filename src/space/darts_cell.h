@@ -51,10 +51,21 @@ static inline const pada_darts_settings *pada_darts_settings_of(const pada_space
 
 extern const char *const pada_darts_labels[PADA_DARTS_OPS];
 
-/* Choice c of an edge slot is this operator + c. */
-static inline int pada_darts_first_op(const pada_space *space)
+/* Choices of edge slots are the operators with none, which a space may lack, behind the others: a path means the same
+ * in both. */
+static inline pada_darts_op pada_darts_op_of(int choice)
 {
-    return pada_darts_settings_of(space)->none ? PADA_DARTS_NONE : PADA_DARTS_NONE + 1;
+    return (pada_darts_op)((choice + 1) % PADA_DARTS_OPS);
+}
+
+static inline uint8_t pada_darts_choice_of(pada_darts_op op)
+{
+    return (uint8_t)((op + PADA_DARTS_OPS - 1) % PADA_DARTS_OPS);
+}
+
+static inline int pada_darts_n_ops(const pada_space *space)
+{
+    return pada_darts_settings_of(space)->none ? PADA_DARTS_OPS : PADA_DARTS_OPS - 1;
 }
 
 static inline int pada_darts_edge(int node, int input)
@@ -87,11 +98,9 @@ typedef struct pada_darts_cell {
     uint8_t input[2 * PADA_DARTS_NODES], op[2 * PADA_DARTS_NODES];
 } pada_darts_cell;
 
-void pada_darts_get(const pada_space *space, const pada_path *path, int kind,
-                    pada_darts_cell *cell);
-/* The inputs of a node may come in either order; they differ and exist, and the space has the operators. */
-void pada_darts_set(const pada_space *space, pada_path *path, int kind,
-                    const pada_darts_cell *cell);
+void pada_darts_get(const pada_path *path, int kind, pada_darts_cell *cell);
+/* The inputs of a node may come in either order; they differ and exist. */
+void pada_darts_set(pada_path *path, int kind, const pada_darts_cell *cell);
 
 #ifdef __cplusplus
 }

@@ -34,7 +34,7 @@ static pada_status scan_input(pada_scanner *s, pada_darts_cell *cell, int k)
 
 static pada_status check_op(const pada_space *space, const pada_scanner *before, int op)
 {
-    return op < pada_darts_first_op(space)
+    return op == PADA_DARTS_NONE && !pada_darts_settings_of(space)->none
                ? pada_scan_fail(before, "an operator of the space, which is --no-none")
                : PADA_OK;
 }
@@ -278,7 +278,7 @@ pada_status pada_darts_parse(const pada_space *space, const char *text, const ch
         PADA_TRY(parse_numbers(space, &s, &numberings[i], cells));
     PADA_TRY(pada_scan_end(&s));
     for (int kind = 0; kind < PADA_DARTS_KINDS; kind++)
-        pada_darts_set(space, &parsed, kind, &cells[kind]);
+        pada_darts_set(&parsed, kind, &cells[kind]);
     *path = parsed;
     return PADA_OK;
 }
@@ -289,9 +289,10 @@ pada_status pada_darts_format(const pada_space *space, const pada_path *path, co
     pada_darts_cell cells[PADA_DARTS_KINDS];
     int i = DARTS;
 
+    (void)space;
     if (dialect) PADA_TRY(find_dialect(dialect, &i));
     for (int kind = 0; kind < PADA_DARTS_KINDS; kind++)
-        pada_darts_get(space, path, kind, &cells[kind]);
+        pada_darts_get(path, kind, &cells[kind]);
     if (i == DARTS)
         format_darts(cells, out);
     else if (i == GENOTYPE || i == PT_DARTS)

@@ -123,31 +123,49 @@ pada_status pada_space_init(pada_space *space, const pada_space_ops *ops,
     return pada_space_init_settings(space, ops, given->classes, given->image_size, &settings);
 }
 
-static void describe_list(const char *name, const pada_int_list *list, pada_text *out)
+static void add_list(const pada_int_list *list, pada_text *out)
 {
-    if (list->n > 0) pada_text_add(out, " %s", name);
     for (int i = 0; i < list->n; i++)
         pada_text_add(out, "%s%d", i > 0 ? "," : " ", list->values[i]);
+}
+
+/* " name value" of every setting that is not zero or false, with dashes in front of the name. */
+static void add_settings(const pada_space *space, const char *dashes, pada_text *out)
+{
+    for (const pada_opt *opt = space->ops->options; opt && opt->name; opt++) {
+        const void *field = space->settings.bytes + opt->offset;
+        if (opt->type == PADA_OPT_INT && *(const int64_t *)field != 0)
+            pada_text_add(out, " %s%s %" PRId64, dashes, opt->name, *(const int64_t *)field);
+        else if (opt->type == PADA_OPT_DOUBLE && *(const double *)field != 0)
+            pada_text_add(out, " %s%s %g", dashes, opt->name, *(const double *)field);
+        else if (opt->type == PADA_OPT_BOOL && *(const bool *)field)
+            pada_text_add(out, " %s%s", dashes, opt->name);
+        else if (opt->type == PADA_OPT_CHOICE && *(const int *)field != 0)
+            pada_text_add(out, " %s%s %d", dashes, opt->name, *(const int *)field);
+        if (opt->type == PADA_OPT_INTS && ((const pada_int_list *)field)->n > 0) {
+            pada_text_add(out, " %s%s", dashes, opt->name);
+            add_list(field, out);
+        }
+    }
 }
 
 void pada_space_describe(const pada_space *space, pada_text *out)
 {
     pada_text_add(out, "%s", space->ops->name);
-    for (const pada_opt *opt = space->ops->options; opt && opt->name; opt++) {
-        const void *field = space->settings.bytes + opt->offset;
-        if (opt->type == PADA_OPT_INT && *(const int64_t *)field != 0)
-            pada_text_add(out, " %s %" PRId64, opt->name, *(const int64_t *)field);
-        else if (opt->type == PADA_OPT_DOUBLE && *(const double *)field != 0)
-            pada_text_add(out, " %s %g", opt->name, *(const double *)field);
-        else if (opt->type == PADA_OPT_BOOL && *(const bool *)field)
-            pada_text_add(out, " %s", opt->name);
-        else if (opt->type == PADA_OPT_CHOICE && *(const int *)field != 0)
-            pada_text_add(out, " %s %d", opt->name, *(const int *)field);
-        else if (opt->type == PADA_OPT_INTS)
-            describe_list(opt->name, field, out);
-    }
+    add_settings(space, "", out);
     pada_text_add(out, " classes %d image size %d", space->config.classes,
                   space->config.image_size);
+}
+
+void pada_space_flags(const pada_space *space, pada_text *out)
+{
+    pada_text_add(out, " --space %s", space->ops->name);
+    add_settings(space, "--", out);
+    for (const pada_opt *opt = space->ops->options; opt && opt->name; opt++)
+        if (opt->type == PADA_OPT_BOOL && opt->default_value &&
+            strcmp(opt->default_value, "true") == 0 &&
+            !*(const bool *)(const void *)(space->settings.bytes + opt->offset))
+            pada_text_add(out, " --no-%s", opt->name);
 }
 
 bool pada_space_extreme(const pada_space *space, int i, pada_path *out)

@@ -143,6 +143,8 @@ pada_status pada_space_resolve(int64_t *value, int64_t fallback, const char *wha
 /* Appends name, settings and sizes: "nb201 channels 16 cells 5 classes 10 image size 32". Settings that are zero
  * or false are left out. */
 void pada_space_describe(const pada_space *space, pada_text *out);
+/* Appends the flags that make such a space: " --space nb201 --channels 16 --cells 5". */
+void pada_space_flags(const pada_space *space, pada_text *out);
 /* The paths of pada_space_ops.extreme; of the final form its network. */
 bool pada_space_extreme(const pada_space *space, int i, pada_path *out);
 

@@ -83,8 +83,8 @@ typedef struct walked_cell {
 } walked_cell;
 
 /* What an edge adds to its node; the k-th of the node's that the path takes. */
-static void edge_term(const pada_space *space, pada_builder *b, const walked_cell *at, int node,
-                      int input, int k, pada_feature x, pada_term *term)
+static void edge_term(pada_builder *b, const walked_cell *at, int node, int input, int k,
+                      pada_feature x, pada_term *term)
 {
     const int slot = pada_darts_edge_slot(at->kind, node, input);
     const int edge = pada_darts_edge(node, input);
@@ -93,11 +93,11 @@ static void edge_term(const pada_space *space, pada_builder *b, const walked_cel
     *term = (pada_term){.x = PADA_ZERO};
     for (int choice = -1;
          pada_build_choose(b, at->place * PADA_DARTS_EDGES + edge, slot, &choice);) {
-        const int op = pada_darts_first_op(space) + choice;
+        const pada_darts_op op = pada_darts_op_of(choice);
         const int mark = pada_build_is_final(b)
                              ? pada_build_enter(b, "cells.%d._ops.%d", at->place, 2 * node + k)
                              : pada_build_enter(b, "cells.%d._ops.%d._ops.%d", at->place, edge, op);
-        pada_build_darts_op(b, x, (pada_darts_op)op, stride, term);
+        pada_build_darts_op(b, x, op, stride, term);
         pada_build_leave(b, mark);
     }
 }
@@ -119,8 +119,8 @@ static pada_feature walk_input(pada_builder *b, const walked_cell *at, int i, pa
     return pada_build_sum(b, shape, &term, 1);
 }
 
-static pada_feature walk_cell(const pada_space *space, pada_builder *b, const walked_cell *at,
-                              pada_feature before, pada_feature x)
+static pada_feature walk_cell(pada_builder *b, const walked_cell *at, pada_feature before,
+                              pada_feature x)
 {
     pada_feature values[2 + PADA_DARTS_NODES];
 
@@ -134,7 +134,7 @@ static pada_feature walk_cell(const pada_space *space, pada_builder *b, const wa
         int n = 0;
         for (int input = 0; input < node + 2; input++) {
             if (!pada_build_takes(b, pada_darts_edge_slot(at->kind, node, input))) continue;
-            edge_term(space, b, at, node, input, n, values[input], &terms[n]);
+            edge_term(b, at, node, input, n, values[input], &terms[n]);
             n++;
         }
         values[2 + node] = pada_build_sum(b, shape, terms, n);
@@ -163,7 +163,7 @@ static void walk(const pada_space *space, pada_builder *b)
     for (; at.place < cells; at.place++) {
         at.kind = kind_of(at.place, cells);
         if (at.kind == 1) at.channels *= 2;
-        const pada_feature y = walk_cell(space, b, &at, before, x);
+        const pada_feature y = walk_cell(b, &at, before, x);
         pada_build_tap(b, y);
         at.follows_reduction = at.kind == 1;
         before = x;
@@ -194,7 +194,7 @@ static bool dead(const pada_space *space, const pada_path *path)
     bool before = true, x = true;
 
     for (int kind = 0; kind < PADA_DARTS_KINDS; kind++)
-        pada_darts_get(space, path, kind, &cells[kind]);
+        pada_darts_get(path, kind, &cells[kind]);
     for (int i = 0; i < n_cells(space); i++) {
         const bool y = flows(&cells[kind_of(i, n_cells(space))], before, x);
         before = x;
@@ -211,10 +211,11 @@ static void sketch(const pada_space *space, const pada_path *path, pada_sketch *
         {"normal 0", "normal 1", "normal 2", "normal 3", "normal 4", "normal 5"},
         {"reduce 0", "reduce 1", "reduce 2", "reduce 3", "reduce 4", "reduce 5"}};
 
+    (void)space;
     *out = (pada_sketch){.n_nodes = PADA_DARTS_KINDS * VALUES};
     for (int kind = 0; kind < PADA_DARTS_KINDS; kind++) {
         pada_darts_cell cell;
-        pada_darts_get(space, path, kind, &cell);
+        pada_darts_get(path, kind, &cell);
         for (int i = 0; i < VALUES; i++) {
             out->nodes[kind * VALUES + i] = nodes[kind][i];
             out->is_input[kind * VALUES + i] = i < 2;
@@ -232,13 +233,12 @@ static void sketch(const pada_space *space, const pada_path *path, pada_sketch *
 /* ---- baselines ---- */
 
 /* How many operators of the normal cell are one of these. */
-static int count_normal(const pada_space *space, const pada_path *path, pada_darts_op a,
-                        pada_darts_op b)
+static int count_normal(const pada_path *path, pada_darts_op a, pada_darts_op b)
 {
     pada_darts_cell cell;
     int n = 0;
 
-    pada_darts_get(space, path, 0, &cell);
+    pada_darts_get(path, 0, &cell);
     for (int k = 0; k < 2 * PADA_DARTS_NODES; k++)
         n += cell.op[k] == a || cell.op[k] == b;
     return n;
@@ -246,17 +246,20 @@ static int count_normal(const pada_space *space, const pada_path *path, pada_dar
 
 static double normal_seps(const pada_space *space, const pada_path *path)
 {
-    return count_normal(space, path, PADA_DARTS_SEP3, PADA_DARTS_SEP5);
+    (void)space;
+    return count_normal(path, PADA_DARTS_SEP3, PADA_DARTS_SEP5);
 }
 
 static double normal_skips(const pada_space *space, const pada_path *path)
 {
-    return count_normal(space, path, PADA_DARTS_SKIP, PADA_DARTS_SKIP);
+    (void)space;
+    return count_normal(path, PADA_DARTS_SKIP, PADA_DARTS_SKIP);
 }
 
 static double few_pools(const pada_space *space, const pada_path *path)
 {
-    return -count_normal(space, path, PADA_DARTS_MAX_POOL, PADA_DARTS_AVG_POOL);
+    (void)space;
+    return -count_normal(path, PADA_DARTS_MAX_POOL, PADA_DARTS_AVG_POOL);
 }
 
 static const pada_space_score scores[] = {

@@ -192,6 +192,11 @@ static void test_slots(void **state)
         assert_int_equal(space.ops->slot_group(&space, slot), slot / 17);
     }
     assert_string_equal(seven.ops->choice_label(&seven, 0, 0), "max_pool_3x3");
+    assert_string_equal(space.ops->choice_label(&space, 0, 0), "max_pool_3x3");
+    assert_string_equal(space.ops->choice_label(&space, 0, 7), "none");
+    const pada_path of_eight = read_path(&space, CELL "/" CELL, NULL),
+                    of_seven = read_path(&seven, CELL "/" CELL, NULL);
+    assert_memory_equal(&of_eight, &of_seven, sizeof of_eight); /* tables fit both */
     assert_true(space.ops->n_networks(&space) == 3019898880.0 * 3019898880.0);
     assert_true(seven.ops->n_networks(&seven) == 1037664180.0 * 1037664180.0);
     assert_int_equal(pada_path_count(&space, 1000), 1001);
@@ -228,7 +233,7 @@ static void test_draws(void **state)
             const bool takes = pada_path_takes(&space, &path, slot);
             n += takes;
             n_taken[slot] += takes;
-            n_sep[slot] += takes && path.choice[slot] == PADA_DARTS_SEP3;
+            n_sep[slot] += takes && path.choice[slot] == pada_darts_choice_of(PADA_DARTS_SEP3);
             if (!takes) assert_int_equal(path.choice[slot], 0);
         }
         assert_int_equal(n, 2 * (8 + 3));
@@ -254,12 +259,12 @@ static void test_paths_and_cells(void **state)
         pada_path_random(&space, &rng, &path);
         for (int kind = 0; kind < PADA_DARTS_KINDS; kind++) {
             pada_darts_cell cell;
-            pada_darts_get(&space, &path, kind, &cell);
+            pada_darts_get(&path, kind, &cell);
             for (int k = 0; k < 8; k += 2) {
                 assert_true(cell.input[k] < cell.input[k + 1] && cell.input[k + 1] < k / 2 + 2);
                 assert_true(cell.op[k] != PADA_DARTS_NONE);
             }
-            pada_darts_set(&space, &again, kind, &cell);
+            pada_darts_set(&again, kind, &cell);
         }
         assert_memory_equal(&path, &again, sizeof path);
     }
@@ -279,12 +284,12 @@ static void test_canonical_forms(void **state)
         for (int i = 0; i < n_pairs * 64; i++) {
             pada_darts_cell cell;
             pada_path path = rest, form, again;
-            pada_darts_get(&space, &rest, 0, &cell);
+            pada_darts_get(&rest, 0, &cell);
             if (node > 0) path.choice[pada_darts_pair_slot(0, node)] = (uint8_t)(i / 64);
-            pada_darts_get(&space, &path, 0, &cell);
+            pada_darts_get(&path, 0, &cell);
             cell.op[2 * node] = (uint8_t)(i % 8);
             cell.op[2 * node + 1] = (uint8_t)(i / 8 % 8);
-            pada_darts_set(&space, &path, 0, &cell);
+            pada_darts_set(&path, 0, &cell);
             space.ops->canonical(&space, &path, &form);
             space.ops->canonical(&space, &form, &again);
             assert_memory_equal(&form, &again, sizeof form);
@@ -362,7 +367,7 @@ static void test_costs_of_uniform_cells(void **state)
             cell.op[k] = (uint8_t)op;
         }
         for (int kind = 0; kind < PADA_DARTS_KINDS; kind++)
-            pada_darts_set(&space, &path, kind, &cell);
+            pada_darts_set(&path, kind, &cell);
         check_cost(&space, &path, true, known[op][0], known[op][1]);
     }
 }
@@ -536,6 +541,28 @@ static void test_sizes_are_checked(void **state)
     }
 }
 
+/* What makes the same space again. */
+static void test_flags(void **state)
+{
+    const pada_space space = darts_space("--no-none");
+    const pada_space_ops *ops;
+    pada_text text = {0};
+    pada_space other;
+
+    (void)state;
+    pada_space_flags(&space, &text);
+    assert_string_equal(text.data, " --space darts --channels 16 --cells 8 --final-channels 36 "
+                                   "--final-cells 20 --no-none");
+    pada_text_deinit(&text);
+    CHECK_OK(pada_space_find(&ops, "proxyless"));
+    CHECK_OK(pada_space_init(
+        &other, ops,
+        &(pada_space_config){.flags = (const char *[]){"--widths=4,4,4,6,8,10,12,14,20", NULL}}));
+    pada_space_flags(&other, &text);
+    assert_string_equal(text.data, " --space proxyless --widths 4,4,4,6,8,10,12,14,20");
+    pada_text_deinit(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -553,6 +580,7 @@ int main(void)
         cmocka_unit_test(test_costs_of_trained_networks),
         cmocka_unit_test(test_names_and_shapes),
         cmocka_unit_test(test_wider_supernet),
+        cmocka_unit_test(test_flags),
         cmocka_unit_test(test_sizes_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
