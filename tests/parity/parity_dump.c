@@ -1,8 +1,8 @@
-/* parity_dump.c - runs paths of an NB201 supernet and writes every number that PyTorch is compared
- * with.
+/* parity_dump.c - runs paths of a supernet and writes every number that PyTorch is compared with.
  *
  *   parity_dump --data D --weights W --out O --path '3,1,4,2,0,3;3,3,3,3,3,3' --channels 16 ...
  *   parity_dump --weights W --init-seed 1 --channels 16 ...       makes the weights instead
+ *   parity_dump --space darts --dialect darts --final ...         one network in its final form
  *
  * D has `images` F32 [n,3,h,w] and `labels` I64 or I32 [n]. O has, as F64 and for path i of the
  * list: `i.logits` [n,classes], `i.losses` [n], `i.norms` [n], `i.loss` [1] and
@@ -20,8 +20,11 @@
 #include "tensor/safetensors.h"
 
 typedef struct dump_args {
-    const char *data, *weights, *out, *paths, *backend;
-    int64_t channels, cells, classes, image_size, threads, init_seed;
+    const char *data, *weights, *out, *paths, *backend, *space, *dialect;
+    int64_t classes, image_size, threads, init_seed;
+    bool is_final;
+    const pada_space_ops *ops;
+    pada_space_settings settings;
 } dump_args;
 
 #define FIELD(member) offsetof(dump_args, member)
@@ -32,8 +35,9 @@ static const pada_opt options_table[] = {
     {.name = "out", .type = PADA_OPT_STRING, .offset = FIELD(out)},
     {.name = "path", .type = PADA_OPT_STRING, .offset = FIELD(paths)},
     {.name = "backend", .type = PADA_OPT_STRING, .offset = FIELD(backend), .default_value = "ref"},
-    {.name = "channels", .type = PADA_OPT_INT, .offset = FIELD(channels), .min = 1, .max = 4096},
-    {.name = "cells", .type = PADA_OPT_INT, .offset = FIELD(cells), .min = 1, .max = 4096},
+    {.name = "space", .type = PADA_OPT_STRING, .offset = FIELD(space), .default_value = "nb201"},
+    {.name = "dialect", .type = PADA_OPT_STRING, .offset = FIELD(dialect), .default_value = "list"},
+    {.name = "final", .type = PADA_OPT_BOOL, .offset = FIELD(is_final), .default_value = "false"},
     {.name = "classes", .type = PADA_OPT_INT, .offset = FIELD(classes), .min = 1, .max = 65536},
     {.name = "image-size",
      .type = PADA_OPT_INT,
@@ -185,38 +189,47 @@ static pada_status dump_path(dump *d, pada_engine *e, const data_set *data, cons
     return PADA_OK;
 }
 
-/* Runs every path of the list "a,b,c,d,e,f;...". */
-static pada_status dump_paths(dump *d, pada_engine *e, const data_set *data, const char *list)
+/* The next path of a list "a;b;..", which moves on. */
+static pada_status next_path(const dump_args *args, const pada_space *space, const char **list,
+                             pada_path *path)
 {
-    const pada_space *space = pada_engine_space(e);
+    const int length = (int)strcspn(*list, ";");
+    char text[512];
+
+    if (length >= (int)sizeof text) return PADA_FAIL(PADA_EINVAL, "a path is too long");
+    snprintf(text, sizeof text, "%.*s", length, *list);
+    *list += length;
+    *list += **list == ';';
+    return space->ops->parse(space, text, args->dialect, path);
+}
+
+static pada_status dump_paths(dump *d, pada_engine *e, const data_set *data, const dump_args *args)
+{
+    const char *list = args->paths;
+    pada_path path;
 
     for (int i = 0; *list; i++) {
-        const int length = (int)strcspn(list, ";");
-        char text[128];
-        pada_path path = {{0}};
-        if (length >= (int)sizeof text) return PADA_FAIL(PADA_EINVAL, "path %d is too long", i);
-        snprintf(text, sizeof text, "%.*s", length, list);
-        PADA_TRY(space->ops->parse(space, text, "list", &path));
+        PADA_TRY(next_path(args, pada_engine_space(e), &list, &path));
         PADA_TRY(dump_path(d, e, data, &path, i));
-        list += length;
-        list += *list == ';';
     }
     return PADA_OK;
 }
 
 static pada_status make_engine(pada_engine **out, const dump_args *args, int batch, int image_size)
 {
-    const pada_space_config config = {.channels = (int)args->channels,
-                                      .cells = (int)args->cells,
-                                      .classes = (int)args->classes,
-                                      .image_size = image_size};
-    const pada_space_ops *ops;
     const pada_backend *backend;
     pada_space space;
 
     *out = NULL;
-    PADA_TRY(pada_space_find(&ops, "nb201"));
-    PADA_TRY(pada_space_init(&space, ops, &config));
+    PADA_TRY(pada_space_init_settings(&space, args->ops, (int)args->classes, image_size,
+                                      &args->settings));
+    if (args->is_final) {
+        const char *list = args->paths ? args->paths : "";
+        const pada_space whole = space;
+        pada_path network;
+        PADA_TRY(next_path(args, &whole, &list, &network));
+        pada_space_finalise(&space, &whole, &network);
+    }
     PADA_TRY(pada_backend_find(&backend, args->backend));
     return pada_engine_create(out, &(pada_engine_desc){.space = &space,
                                                        .backend = backend,
@@ -250,7 +263,7 @@ static pada_status run(const dump_args *args)
     if ((st = read_data(&data, args->data)) != PADA_OK) goto out;
     if ((st = make_engine(&e, args, data.n, data.image_size)) != PADA_OK) goto out;
     if ((st = pada_engine_load_weights(e, args->weights)) != PADA_OK) goto out;
-    if ((st = dump_paths(&results, e, &data, args->paths)) != PADA_OK) goto out;
+    if ((st = dump_paths(&results, e, &data, args)) != PADA_OK) goto out;
     const char *const metadata[][2] = {{"backend", pada_engine_describe(e)}};
     st = pada_safetensors_write(args->out, results.tensors, results.n, metadata, 1);
 out:
@@ -268,6 +281,9 @@ int main(int argc, char **argv)
 
     if ((st = pada_options_create(&options)) != PADA_OK) goto out;
     if ((st = pada_options_bind(options, options_table, &args)) != PADA_OK) goto out;
+    const char *space = pada_options_peek(argc - 1, (const char *const *)argv + 1, "space");
+    if ((st = pada_space_find(&args.ops, space ? space : args.space)) != PADA_OK) goto out;
+    if ((st = pada_options_bind(options, args.ops->options, &args.settings)) != PADA_OK) goto out;
     st = pada_options_parse(options, argc - 1, (const char *const *)argv + 1);
     if (st != PADA_OK) goto out;
     st = run(&args);
