@@ -6,7 +6,7 @@
 #include "backend/cpu/cpu_simd.h"
 
 extern const cpu_conv_kernel PADA_ISA(pada_cpu_conv_wino), PADA_ISA(pada_cpu_conv_point),
-    PADA_ISA(pada_cpu_conv_direct), PADA_ISA(pada_cpu_conv_general);
+    PADA_ISA(pada_cpu_conv_depth), PADA_ISA(pada_cpu_conv_direct), PADA_ISA(pada_cpu_conv_general);
 
 /* Contracts: cpu_kernels.h. */
 void PADA_ISA(pada_cpu_combine)(const cpu_term *terms, int n_terms, pada_shape shape, int n_images,

@@ -3,8 +3,11 @@
 
 /* Best first. */
 static const cpu_conv_kernel *const convs[] = {
-    &PADA_ISA(pada_cpu_conv_wino), &PADA_ISA(pada_cpu_conv_point), &PADA_ISA(pada_cpu_conv_direct),
-    &PADA_ISA(pada_cpu_conv_general), NULL};
+    &PADA_ISA(pada_cpu_conv_wino),   &PADA_ISA(pada_cpu_conv_point),
+#if VW > 4
+    &PADA_ISA(pada_cpu_conv_depth),
+#endif
+    &PADA_ISA(pada_cpu_conv_direct), &PADA_ISA(pada_cpu_conv_general), NULL};
 
 #define STRING_(x) #x
 #define STRING(x)  STRING_(x)
