@@ -3,11 +3,10 @@
  * A worker is a stack. A worker runs threads to their ends, one after the other. When one waits at a
  * barrier or for its warp, its worker is parked and the next worker goes on with the next thread; when
  * all are over or parked, those whose wait is over go on. So kernels without barriers need a single
- * worker. Workers are started as contexts and switched by jumps, which unlike swapcontext need no
- * system calls. */
+ * worker. Workers are made as contexts, once, and switched by jumps of the compiler: swapcontext needs
+ * system calls, and so does longjmp where AddressSanitizer takes it for the end of functions. */
 #include "emulate.h"
 
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +49,10 @@ struct meeting {
     }
 };
 
+typedef void *place[5]; /* on a stack, for the compiler's jumps */
+
 struct worker {
-    jmp_buf place;
+    place here;
     std::vector<char> stack;
     dim3 thread;
     unsigned index; /* of the thread in its block */
@@ -62,7 +63,7 @@ struct worker {
 
 std::vector<std::unique_ptr<worker>> workers;
 turns order;
-jmp_buf scheduler;
+place scheduler;
 worker *current;
 unsigned next_thread, n_threads;
 size_t n_shared;
@@ -73,7 +74,21 @@ meeting block_meeting, barriers[BARRIERS], warp_meetings[MAX_WARPS];
 uint32_t slots[MAX_WARPS][2][LANES][EMULATE_WORDS];
 alignas(128) char shared[SHARED];
 
-void work(void)
+/* The jump is in a function of its own, as the compiler wants it. Callers must take all registers for changed (noipa):
+ * other threads run meanwhile. No stack is given up, which is what the sanitizer would prepare for. */
+__attribute__((noipa, no_sanitize_address)) void jump(void **there)
+{
+    __builtin_longjmp(there, 1);
+}
+
+/* Goes on there; returns when somebody comes back to `here`. */
+__attribute__((noipa, no_sanitize_address)) void switch_to(void **there, void **here)
+{
+    if (__builtin_setjmp(here) == 0) jump(there);
+}
+
+/* Threads of the block that are left. */
+void run_threads(void)
 {
     while (next_thread < n_threads) {
         const unsigned t = order == LAST_AHEAD ? n_threads - 1 - next_thread : next_thread;
@@ -89,7 +104,15 @@ void work(void)
         warp_meetings[current->index / LANES].expected--;
     }
     current->parked = false;
-    _longjmp(scheduler, 1);
+}
+
+/* A worker's life: it is left only by jumps. */
+void work(void)
+{
+    for (;;) {
+        run_threads();
+        switch_to(scheduler, current->here);
+    }
 }
 
 void resume(worker *w)
@@ -97,26 +120,34 @@ void resume(worker *w)
     current = w;
     w->parked = false;
     threadIdx = w->thread;
-    if (_setjmp(scheduler) == 0) _longjmp(w->place, 1);
+    switch_to(w->here, scheduler);
 }
 
-/* Runs worker i from the start of work(). */
-const worker *start_worker(size_t i)
+/* Makes a worker, and has it run threads. */
+__attribute__((noipa, no_sanitize_address)) void make_worker(void)
 {
     ucontext_t context, unused;
 
-    if (i == workers.size()) {
-        workers.emplace_back(new worker());
-        workers[i]->stack.resize(STACK);
-    }
-    current = workers[i].get();
-    current->parked = false;
+    workers.emplace_back(new worker());
+    current = workers.back().get();
+    current->stack.resize(STACK);
     getcontext(&context);
     context.uc_stack.ss_sp = current->stack.data();
     context.uc_stack.ss_size = current->stack.size();
     context.uc_link = NULL;
     makecontext(&context, work, 0);
-    if (_setjmp(scheduler) == 0) swapcontext(&unused, &context);
+    if (__builtin_setjmp(scheduler) == 0) swapcontext(&unused, &context);
+}
+
+/* Has worker i, which is not parked, run threads. */
+const worker *start_worker(size_t i)
+{
+    if (i == workers.size()) {
+        make_worker();
+    } else {
+        current = workers[i].get();
+        switch_to(current->here, scheduler);
+    }
     return workers[i].get();
 }
 
@@ -129,7 +160,7 @@ void wait_at(meeting *m)
     m->arrived++;
     m->check();
     self->parked = true;
-    if (_setjmp(self->place) == 0) _longjmp(scheduler, 1);
+    switch_to(scheduler, self->here);
 }
 
 turns wanted_order(void)
