@@ -171,6 +171,7 @@ static void run_instr(int i)
     case PADA_CODE_GAP_FWD:
     case PADA_CODE_POOL_FWD:
     case PADA_CODE_LINEAR_FWD:
+    case PADA_CODE_CONSTANT_FWD:
         if (node->x != PADA_ZERO) reads_value(node->x, i);
         writes(value_of(instr->v), i, false);
         break;
@@ -181,6 +182,7 @@ static void run_instr(int i)
     case PADA_CODE_LINEAR_BWD:
     case PADA_CODE_GAP_BWD:
     case PADA_CODE_POOL_BWD:
+    case PADA_CODE_CONSTANT_BWD:
         reads(grad_of(instr->v), i);
         if (node->x == PADA_ZERO) break;
         reads_value(node->x, i);
@@ -252,7 +254,7 @@ static void check_complete(void)
         if (node->op == PADA_OP_COMBINE || node->op == PADA_OP_CONCAT)
             want = (norms > 0) + (now > 0) + (later > 0);
         if (node->op == PADA_OP_CONV || node->op == PADA_OP_LINEAR || node->op == PADA_OP_GAP ||
-            node->op == PADA_OP_POOL)
+            node->op == PADA_OP_POOL || node->op == PADA_OP_CONSTANT)
             want = 1;
         if (node->op == PADA_OP_TAP) want = node->x != PADA_ZERO;
         if (node->op == PADA_OP_CONV && is_only_probed(v)) want = 0;
