@@ -41,7 +41,8 @@ typedef enum pada_darts_op {
 typedef struct pada_darts_settings {
     int64_t channels, cells;             /* of the supernet */
     int64_t final_channels, final_cells; /* of a network by itself */
-    bool none;                           /* is an operator */
+    double auxiliary; /* weight of the auxiliary head of such a network; 0: none */
+    bool none;        /* is an operator */
 } pada_darts_settings;
 
 static inline const pada_darts_settings *pada_darts_settings_of(const pada_space *space)

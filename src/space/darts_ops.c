@@ -94,3 +94,24 @@ void pada_build_darts_op(pada_builder *b, pada_feature x, pada_darts_op op, int 
     case PADA_DARTS_OPS: break;
     }
 }
+
+void pada_build_darts_auxiliary(pada_builder *b, pada_feature x, int classes, double weight)
+{
+    const pada_pool pool = {.kernel = 5, .stride = 3, .pad = 0};
+    const pada_conv narrow = pada_conv_make(x.shape.c, 128, 1, 1, 0, PADA_ACT_NONE);
+    const pada_conv wide = pada_conv_make(128, 768, 2, 1, 0, PADA_ACT_RELU);
+    pada_term norm;
+
+    pada_build_auxiliary_begin(b);
+    const int mark = pada_build_enter(b, "auxiliary_head");
+    x = pada_build_pool(b, x, &pool, PADA_POOL_AVG, PADA_ACT_RELU);
+    x = pada_build_conv(b, x, &narrow, PADA_BIAS_NONE, "features.2");
+    pada_build_norm(b, x, "features.3", &norm);
+    x = pada_build_sum(b, x.shape, &norm, 1);
+    x = pada_build_conv(b, x, &wide, PADA_BIAS_NONE, "features.5");
+    pada_build_norm(b, x, "features.6", &norm);
+    x = pada_build_gap(b, pada_build_sum(b, x.shape, &norm, 1), PADA_ACT_RELU);
+    x = pada_build_linear(b, x, classes, "classifier");
+    pada_build_leave(b, mark);
+    pada_build_auxiliary_end(b, x, weight);
+}

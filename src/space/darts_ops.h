@@ -16,6 +16,10 @@ void pada_build_factorised_reduction(pada_builder *b, pada_feature x, int c_out,
 /* norm(1x1(relu(x))) */
 void pada_build_relu_conv_norm(pada_builder *b, pada_feature x, int c_out, pada_term *term);
 
+/* The auxiliary head that x, of at least PADA_DARTS_AUXILIARY_SIZE rows and columns, trains as well. */
+#define PADA_DARTS_AUXILIARY_SIZE 8
+void pada_build_darts_auxiliary(pada_builder *b, pada_feature x, int classes, double weight);
+
 /* An operator that keeps the channels. In the search form pools have a norm. */
 void pada_build_darts_op(pada_builder *b, pada_feature x, pada_darts_op op, int stride,
                          pada_term *term);

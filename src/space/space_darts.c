@@ -26,6 +26,15 @@ static const pada_opt options[] = {
     SIZE_OPTION("final-channels", final_channels,
                 "channels of the first cells of a network by itself (default: 36)"),
     SIZE_OPTION("final-cells", final_cells, "cells of a network by itself (default: 20)"),
+    {.name = "auxiliary",
+     .type = PADA_OPT_DOUBLE,
+     .offset = offsetof(pada_darts_settings, auxiliary),
+     .default_value = "0.4",
+     .min = 0,
+     .max = 1,
+     .meta = "X",
+     .help =
+         "weight of the auxiliary head of a network by itself, on images of 32 pixels or more; 0: none"},
     {.name = "none",
      .type = PADA_OPT_BOOL,
      .offset = offsetof(pada_darts_settings, none),
@@ -153,6 +162,11 @@ static pada_feature walk_stem(pada_builder *b, int channels)
     return pada_build_sum(b, z.shape, &norm, 1);
 }
 
+static bool has_auxiliary(const pada_builder *b, const pada_darts_settings *s, pada_feature x)
+{
+    return pada_build_is_final(b) && s->auxiliary > 0 && x.shape.h >= PADA_DARTS_AUXILIARY_SIZE;
+}
+
 static void walk(const pada_space *space, pada_builder *b)
 {
     const pada_darts_settings *s = pada_darts_settings_of(space);
@@ -165,6 +179,8 @@ static void walk(const pada_space *space, pada_builder *b)
         if (at.kind == 1) at.channels *= 2;
         const pada_feature y = walk_cell(b, &at, before, x);
         pada_build_tap(b, y);
+        if (has_auxiliary(b, s, y) && at.place == 2 * cells / 3)
+            pada_build_darts_auxiliary(b, y, space->config.classes, s->auxiliary);
         at.follows_reduction = at.kind == 1;
         before = x;
         x = y;

@@ -4,7 +4,8 @@
 Weights go both ways by name: pada makes them, this script moves them away from their first values, pada loads them
 again. `ref` (float64 loops) must be within 1e-9 of PyTorch float64 in logits, losses and every gradient, and have no
 gradient for parameters that the network does not use. `cpu` must be no further from float64 than twice PyTorch's
-float32, or 1e-5; rounding that puts a value on the other side of an activation may exceed that on one network in ten.
+float32, or 1e-5; where rounding has put a value on the other side of an activation, other weights and images are tried:
+chance hits one set of them and not the next, a bug hits all.
 
 Exit status: 0 all within the limits, 1 something is not, 77 no PyTorch here (PADA_TORCH_PYTHON names the Python that
 has it).
@@ -29,7 +30,7 @@ except ImportError as error:
     print(f"skipped: {error}; PADA_TORCH_PYTHON can name a Python with torch, numpy and safetensors")
     sys.exit(77)
 
-REF_LIMIT, FLOAT_LIMIT, FACTOR = 1e-9, 1e-5, 2.0
+REF_LIMIT, FLOAT_LIMIT, FACTOR, TRIES = 1e-9, 1e-5, 2.0, 3
 CLASSES, BATCH = 7, 12
 
 
@@ -41,9 +42,12 @@ def call(program, *flags):
 
 def run_torch(space, sizes, path, final, arrays, images, labels, dtype):
     weights = spaces_torch.Weights(arrays, dtype)
-    logits = spaces_torch.SPACES[space][0](weights, images.to(dtype), path, final, sizes)
+    logits, auxiliary = spaces_torch.SPACES[space][0](weights, images.to(dtype), path, final, sizes)
     losses = F.cross_entropy(logits, labels, reduction="none")
-    losses.mean().backward()
+    loss = losses.mean()
+    if auxiliary is not None:
+        loss = loss + 0.4 * F.cross_entropy(auxiliary, labels)
+    loss.backward()
     results = {"logits": logits, "losses": losses}
     for name in weights.used:
         grad = weights.tensors[name].grad
@@ -74,7 +78,7 @@ class Comparison:
         self.sizes, self.image_size = spaces_torch.SPACES[space][2:]
         self.flags = [f"--space={space}", f"--dialect={space}", f"--classes={CLASSES}", "--threads=2"]
         self.flags += [f"--{key}={value}" for key, value in self.sizes.items()]
-        self.failures, self.unlucky, self.ref_worst, self.ratios = [], 0, 0.0, []
+        self.failures, self.n_flips, self.ref_worst, self.ratios = [], 0, 0.0, []
 
     def weights(self, seed, path, final):
         """Fresh ones, but norms with other scales and shifts than 1 and 0."""
@@ -88,6 +92,17 @@ class Comparison:
         return file, arrays
 
     def check(self, seed, path, final):
+        for attempt in range(TRIES):
+            ratio = self.compare(seed + 1000 * attempt, path, final)
+            if ratio <= 1:
+                break
+            self.n_flips += 1
+        else:
+            self.failures.append(f"{path}{' final' if final else ''}: cpu is {ratio:.1f} times too far, whatever the images")
+        self.ratios.append(ratio)
+
+    def compare(self, seed, path, final):
+        """Checks ref; returns how far cpu is over what it may be."""
         torch.manual_seed(seed)
         images = torch.randn(BATCH, 3, self.image_size, self.image_size)
         labels = torch.randint(CLASSES, (BATCH,))
@@ -107,9 +122,7 @@ class Comparison:
                 self.ref_worst = max(self.ref_worst, error)
                 if not error <= REF_LIMIT:
                     self.failures.append(f"{path}{' final' if final else ''}: ref, {name} apart by {error:.1e}")
-            else:
-                self.ratios.append(distance(results, exact) / limit)
-                self.unlucky += not self.ratios[-1] <= 1
+        return distance(results, exact) / limit
 
     def check_unused(self, backend, path, results, exact):
         wrong = [name for name, value in results.items()
@@ -123,19 +136,18 @@ def main():
     parser.add_argument("--dump", required=True, help="the program parity_dump")
     parser.add_argument("--networks", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--spaces", nargs="+", default=list(spaces_torch.SPACES), choices=list(spaces_torch.SPACES))
     args = parser.parse_args()
     torch.set_num_threads(2)
     failed = False
     with tempfile.TemporaryDirectory() as folder:
-        for space in spaces_torch.SPACES:
+        for space in args.spaces:
             c = Comparison(args.dump, space, folder)
             paths = spaces_torch.random_paths(space, args.networks, args.seed)
             for i, path in enumerate(paths):
                 c.check(args.seed + i, path, final=i % 2 == 1)
-            if c.unlucky > args.networks / 10:
-                c.failures.append(f"cpu is too far on {c.unlucky} of {args.networks} networks")
             print(f"{space}: {args.networks} networks, half of them in final form; ref within {c.ref_worst:.1e}; "
-                  f"cpu over its limit: median {np.median(c.ratios):.2f}, largest {max(c.ratios):.2f}")
+                  f"cpu over its limit: median {np.median(c.ratios):.2f}, largest {max(c.ratios):.2f}, {c.n_flips} sets tried again")
             for text in c.failures:
                 print(f"  {text}")
             failed = failed or bool(c.failures)

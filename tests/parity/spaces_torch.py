@@ -1,7 +1,8 @@
 """Networks of the spaces macro, proxyless and darts in PyTorch, from parameters by pada's names.
 
-A network is a function of images; `Weights` hands out parameters and remembers which were used. The search form has
-batch norms without scale and shift, but for the stem of darts; the final form has them everywhere.
+A network is a function of images that returns logits and those of its auxiliary head or None; `Weights` hands out
+parameters and remembers which were used. The search form has batch norms without scale and shift, but for the stem of
+darts; the final form has them everywhere.
 """
 import random
 
@@ -60,7 +61,7 @@ def macro(w, images, code, final, _):
             x = mobile(w, x, name, modules, 3 if choice == 1 else 5, 3 * choice, 2 if first else 1, F.relu, not first)
         elif first:
             x = w.norm(w.conv(x, name + "downsample.0", 2), name + "downsample.1")
-    return w.head(F.relu(w.norm(w.conv(x, "out.0"), "out.1")), "classifier")
+    return w.head(F.relu(w.norm(w.conv(x, "out.0"), "out.1")), "classifier"), None
 
 
 # ---- proxyless ----
@@ -81,7 +82,7 @@ def proxyless(w, images, genes, final, _):
         x = mobile(w, x, name, modules, 3 + gene // 2 * 2, 3 + gene % 2 * 3, strides.get(layer, 1), F.relu6,
                    layer not in strides)
     x = F.relu6(w.norm(w.conv(x, "feature_mix_layer.conv"), "feature_mix_layer.bn"))
-    return w.head(x, "classifier.linear")
+    return w.head(x, "classifier.linear"), None
 
 
 # ---- darts ----
@@ -125,12 +126,19 @@ def darts_op(w, x, op, name, stride, final):
     return y if final else w.norm(y, name + "1")
 
 
+def auxiliary_head(w, x, name):
+    x = F.avg_pool2d(F.relu(x), 5, 3)
+    x = F.relu(w.norm(w.conv(x, name + "features.2"), name + "features.3"))
+    x = F.relu(w.norm(w.conv(x, name + "features.5"), name + "features.6"))
+    return w.head(x, name + "classifier")
+
+
 def darts(w, images, text, final, sizes):
     kinds = [[[pair.split("~") for pair in node.strip("|").split("|")] for node in cell.split("+")]
              for cell in text.split("/")]
     n = sizes["final-cells" if final else "cells"]
     before = x = w.norm(w.conv(images, "stem.0", pad=1), "stem.1")
-    follows = False
+    follows, auxiliary = False, None
     for place in range(n):
         kind = int(place in (n // 3, 2 * n // 3))
         name = f"cells.{place}."
@@ -146,13 +154,15 @@ def darts(w, images, text, final, sizes):
                 terms.append(darts_op(w, values[i], op, own, 2 if kind and i < 2 else 1, final))
             values.append(terms[0] + terms[1])
         before, x, follows = x, torch.cat(values[2:], 1), bool(kind)
-    return w.head(x, "classifier")
+        if final and place == 2 * n // 3:
+            auxiliary = auxiliary_head(w, x, "auxiliary_head.")
+    return w.head(x, "classifier"), auxiliary
 
 
 SPACES = {
     "macro": (macro, macro_random, {"channels": 4, "features": 16}, 16),
     "proxyless": (proxyless, proxyless_random, {"widths": "4,4,4,6,8,10,12,14,20"}, 64),
-    "darts": (darts, darts_random, {"channels": 4, "cells": 5, "final-channels": 4, "final-cells": 6}, 16),
+    "darts": (darts, darts_random, {"channels": 4, "cells": 5, "final-channels": 4, "final-cells": 6}, 32),
 }
 
 

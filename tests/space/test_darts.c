@@ -475,6 +475,10 @@ static void test_names_and_shapes(void **state)
                                              "cells.6._ops.1.conv_2.weight 36 72 1 1",
                                              "cells.6._ops.1.bn.weight 72",
                                              "cells.19._ops.7.op.5.weight 144 1 3 3",
+                                             "auxiliary_head.features.2.weight 128 576 1 1",
+                                             "auxiliary_head.features.5.weight 768 128 2 2",
+                                             "auxiliary_head.features.6.bias 768",
+                                             "auxiliary_head.classifier.weight 10 768",
                                              NULL};
     static const char *const of_norms[] = {"cells.0._ops.0._ops.1.1.running_mean 16",
                                            "cells.2._ops.2._ops.2.1.running_var 32", NULL};
@@ -496,7 +500,7 @@ static void test_names_and_shapes(void **state)
     pada_space_finalise(&final, &space, &path);
     CHECK_OK(pada_space_declare(&final, finals));
     pada_space_cost(&space, &path, &cost);
-    assert_int_equal(count(finals), cost.params);
+    assert_int_equal(count(finals), cost.params + 476426); /* of the auxiliary head */
     check_shapes(finals, of_network);
     pada_params_destroy(finals);
     pada_params_destroy(statistics);
@@ -552,7 +556,7 @@ static void test_flags(void **state)
     (void)state;
     pada_space_flags(&space, &text);
     assert_string_equal(text.data, " --space darts --channels 16 --cells 8 --final-channels 36 "
-                                   "--final-cells 20 --no-none");
+                                   "--final-cells 20 --auxiliary 0.4 --no-none");
     pada_text_deinit(&text);
     CHECK_OK(pada_space_find(&ops, "proxyless"));
     CHECK_OK(pada_space_init(
