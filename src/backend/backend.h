@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backend/drop.h"
 #include "backend/program.h"
 #include "backend/update.h"
 #include "base/status.h"
@@ -55,8 +56,9 @@ typedef struct pada_bindings {
     const float *weights;   /* [n] factors of the per-image losses in the gradient, or NULL */
     /* further factor of the gradient; the mean over the batch is always taken */
     double grad_scale;
-    void *taps;   /* taps_bytes: what taps keep, or are compared with */
-    double align; /* factor of results.align in the loss of an image, before the two above */
+    pada_drops drops; /* of a program with drops */
+    void *taps;       /* taps_bytes: what taps keep, or are compared with */
+    double align;     /* factor of results.align in the loss of an image, before the two above */
     pada_results results;
 } pada_bindings;
 

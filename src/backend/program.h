@@ -55,7 +55,7 @@ typedef struct pada_instr {
     bool stats;   /* FWD: also collect the moments of v */
     /* COMBINE_BWD: the pass over the BATCHNORM terms (one stage later than the others) */
     bool norms;
-    /* CONV_BWD, GAP_BWD, LINEAR_BWD, ALIGN_BWD: add to the gradient of x. ALIGN_FWD: to the result */
+    /* CONV_BWD, GAP_BWD, LINEAR_BWD, DROP_BWD, ALIGN_BWD: add to the gradient of x. ALIGN_FWD: to the result */
     bool accumulate;
     bool no_grad_in; /* CONV_BWD: x needs no gradient */
     /* CONV_BWD: the node whose gradient is read; v itself, or the combine that v feeds. NORM_SUMS: v,

@@ -279,6 +279,7 @@ pada_status pada__forward(pada_engine *e, const pada_path *path, const pada_batc
         .labels = batch->labels,
         .weights = batch->weights,
         .grad_scale = batch->grad_scale != 0 ? batch->grad_scale : 1,
+        .drops = e->drops,
         .taps = e->taps,
         .align = options->align,
         .results =

@@ -34,7 +34,7 @@ static bool is_same(const plan_key *a, const plan_key *b)
     return a->n_images == b->n_images && a->mode == b->mode && a->taps == b->taps &&
            a->probes == b->probes && a->has_statistics == b->has_statistics &&
            a->fixed_norms == b->fixed_norms && a->label_smoothing == b->label_smoothing &&
-           memcmp(&a->path, &b->path, sizeof a->path) == 0;
+           a->drops == b->drops && memcmp(&a->path, &b->path, sizeof a->path) == 0;
 }
 
 /* Builds, simplifies and plans a network. */
@@ -48,6 +48,7 @@ static pada_status make_plan(pada_engine *e, kept_plan *to, const plan_key *key)
     to->graph->fixed_norms = key->fixed_norms;
     to->graph->label_smoothing = key->label_smoothing;
     to->graph->auxiliary = key->mode == PADA_TRAIN;
+    to->graph->drops = key->drops;
     pada_space_build(&e->space, e->params, &key->path, to->graph);
     PADA_TRY(pada_graph_status(to->graph));
     pada_graph_simplify(to->graph);
@@ -79,7 +80,8 @@ pada_status pada__plan_path(pada_engine *e, const pada_path *path, int n_images,
                           options->probes,
                           e->statistics != PADA_STATISTICS_BATCH,
                           pada__statistics_are_read(e, mode, options),
-                          mode == PADA_TRAIN ? e->label_smoothing : 0};
+                          mode == PADA_TRAIN ? e->label_smoothing : 0,
+                          mode == PADA_TRAIN ? e->dropped : 0};
     int i = e->current;
 
     if (e->is_prepared && is_same(&e->plans[i].key, &key)) return PADA_OK;

@@ -90,6 +90,7 @@ typedef struct plan_key {
     int probes;
     bool has_statistics, fixed_norms;
     double label_smoothing; /* 0 in evaluation */
+    uint64_t drops;         /* set of pada_drop_kind; likewise */
 } plan_key;
 
 typedef struct kept_plan {
@@ -134,7 +135,9 @@ struct pada_engine {
     bool gate_is_read;      /* it has the weights of now, and `routed` is what they say */
     pada_path routed;       /* the last path that the gate was asked about */
     double *probe_room;     /* for pada_program_probes */
-    double label_smoothing; /* of training passes */
+    double label_smoothing; /* of training passes, as the next two */
+    pada_drops drops;
+    uint64_t dropped; /* set of the kinds that have a rate */
     pada_results results;
     param_group *groups;
     int n_groups;

@@ -65,7 +65,7 @@ void pada_graph_destroy(pada_graph *g)
 
 void pada_graph_reset(pada_graph *g)
 {
-    g->n_nodes = g->n_terms = 0;
+    g->n_nodes = g->n_terms = g->n_drops = 0;
     g->status = PADA_OK;
     g->round++;
 }
@@ -261,6 +261,15 @@ pada_value pada_graph_linear(pada_graph *g, pada_value x, int out, int64_t weigh
 
     PADA_ASSERT(g->status != PADA_OK || x == PADA_ZERO || is_operand(g, x));
     return push(g, &node);
+}
+
+/* Drops that are not added are counted as well: a mask does not depend on what else is dropped. */
+pada_value pada_graph_drop(pada_graph *g, pada_value x, pada_drop_kind kind)
+{
+    pada_node node = {.op = PADA_OP_DROP, .x = x, .drop = {kind, g->n_drops++}};
+
+    if (x == PADA_ZERO || !pada_set_has(g->drops, (int)kind)) return x;
+    return push_reader(g, &node);
 }
 
 void pada_graph_tap(pada_graph *g, pada_value x, pada_shape shape)

@@ -29,7 +29,9 @@ typedef struct pada_graph {
      * kept. With fixed_norms batch norms that have them are normalised by them, not by the batch. */
     const pada_params *statistics;
     bool fixed_norms;
-    bool auxiliary;         /* auxiliary losses are added; false unless the owner sets it */
+    uint64_t drops; /* set of pada_drop_kind that are added; none unless the owner sets it */
+    int n_drops;    /* that a builder asked for */
+    bool auxiliary; /* auxiliary losses are added; false unless the owner sets it */
     double label_smoothing; /* of the losses that are added; 0 unless the owner sets it */
     pada_status status;     /* the first failure of a builder call */
     /* Offsets of scales, shifts and constants so far, by hashing: no two share one. */
@@ -63,6 +65,8 @@ pada_value pada_graph_concat(pada_graph *g, const pada_value *x, const int *zero
 /* A tensor of this shape whose channels have the values of the parameters from offset `values` on: what a batch norm with
  * that shift, or a convolution with that bias, makes of zeros. */
 pada_value pada_graph_constant(pada_graph *g, pada_shape shape, int64_t values);
+/* x times a mask where the graph has drops of that kind, else x itself. */
+pada_value pada_graph_drop(pada_graph *g, pada_value x, pada_drop_kind kind);
 /* Says that x, of this shape even if it is zero, can be kept and compared between paths. The taps
  * of all paths of a space must agree in number, order and shapes. */
 void pada_graph_tap(pada_graph *g, pada_value x, pada_shape shape);

@@ -139,6 +139,8 @@ static void emit_forward(pada_plan *p, bool train)
         const int code = train ? op->train : op->eval;
         const int stage = forward_stage(p, &q->nodes[v]);
         p->ready[v] = stage;
+        /* drops, which only training has, would leave their readers without a value */
+        PADA_ASSERT(q->nodes[v].op != PADA_OP_DROP || train);
         if (code < 0) continue;
         q->n_forward = max(q->n_forward, stage + 1);
         emit(p, stage,

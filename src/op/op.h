@@ -12,6 +12,7 @@
  *   pool      y = mean or largest of act(x) in a window, of the pixels inside the image
  *   concat    y = all channels of its terms, one behind the other
  *   constant  y = one parameter per channel, everywhere
+ *   drop      y = x times a random mask, in training only: dropout, drop path
  *   tap       nothing for other operators: x is kept, or compared with an x that was kept
  *   probe     nothing: how the loss would change if batchnorm(z) had a part in x, for several z
  *   loss      softmax cross entropy, with per-image loss, gradient norm ||p - target|| and correctness
@@ -46,6 +47,7 @@ typedef enum pada_code {
     PADA_CODE_POOL_FWD,
     PADA_CODE_CONCAT_FWD,
     PADA_CODE_CONSTANT_FWD,
+    PADA_CODE_DROP_FWD, /* y = mask * x */
     PADA_CODE_LOSS_FWD, /* per-image results and, in training, the gradient of the logits */
     /* of a tap: x goes into the taps buffer; or its mean squared distance from what is there, over
      * the number of taps, into the results */
@@ -56,6 +58,7 @@ typedef enum pada_code {
     PADA_CODE_POOL_BWD,
     PADA_CODE_CONCAT_BWD,   /* gradients of its terms */
     PADA_CODE_CONSTANT_BWD, /* of its parameters */
+    PADA_CODE_DROP_BWD,     /* dx = mask * dy */
     /* of a combine whose gradient is complete, or of a probe of it: sum(dy), and sum(dy * (x - mean))
      * per term */
     PADA_CODE_NORM_SUMS,
@@ -116,6 +119,15 @@ typedef struct pada_pool {
 /* Of a pool. Where several pixels are largest, the gradient goes to the first one. */
 typedef enum pada_pool_kind { PADA_POOL_AVG, PADA_POOL_MAX } pada_pool_kind;
 
+/* What a drop sets to zero: single elements (dropout), or all of an image (drop path). Rates, and which ones, are those
+ * of the step: backend/drop.h. */
+typedef enum pada_drop_kind { PADA_DROP_ELEMENTS, PADA_DROP_IMAGES, PADA_N_DROPS } pada_drop_kind;
+
+typedef struct pada_drop {
+    pada_drop_kind kind;
+    int mask; /* its number among the drops of the network */
+} pada_drop;
+
 #define PADA_BN_EPS 1e-5
 
 /* What a batch norm has of its own, one number per channel each: offsets, or -1 where it has none.
@@ -169,6 +181,7 @@ typedef struct pada_node {
     pada_act act;   /* GAP, POOL */
     pada_pool pool; /* POOL */
     pada_pool_kind pool_kind;
+    pada_drop drop;          /* DROP */
     pada_loss loss;          /* LOSS */
     int64_t weight;          /* CONV, LINEAR: offset into the parameter buffer */
     int64_t bias;            /* likewise, and CONSTANT; -1: none */

@@ -356,6 +356,12 @@ pada_feature pada_build_gap(pada_builder *b, pada_feature x, pada_act act)
     return y;
 }
 
+pada_feature pada_build_drop(pada_builder *b, pada_feature x, pada_drop_kind kind)
+{
+    if (adds_node(b, 0)) x.value = pada_graph_drop(b->graph, x.value, kind);
+    return x;
+}
+
 pada_feature pada_build_linear(pada_builder *b, pada_feature x, int n_out, const char *module)
 {
     const int n_in = x.shape.c;

@@ -84,6 +84,8 @@ pada_feature pada_build_pool(pada_builder *b, pada_feature x, const pada_pool *p
 /* All channels of 1 to PADA_MAX_CONCAT features of one size, one behind the other. */
 pada_feature pada_build_concat(pada_builder *b, const pada_feature *parts, int n_parts);
 pada_feature pada_build_gap(pada_builder *b, pada_feature x, pada_act act);
+/* Dropout (PADA_DROP_ELEMENTS) or drop path (PADA_DROP_IMAGES) in training, with the rates of the step; else x. */
+pada_feature pada_build_drop(pada_builder *b, pada_feature x, pada_drop_kind kind);
 /* With bias. Counts a multiply-add per weight. */
 pada_feature pada_build_linear(pada_builder *b, pada_feature x, int n_out, const char *module);
 void pada_build_loss(pada_builder *b, pada_feature logits);

@@ -170,6 +170,8 @@ static void run_instr(int i)
     case PADA_CODE_CONV_FWD:
     case PADA_CODE_GAP_FWD:
     case PADA_CODE_POOL_FWD:
+    case PADA_CODE_CONSTANT_FWD:
+    case PADA_CODE_DROP_FWD:
     case PADA_CODE_LINEAR_FWD:
     case PADA_CODE_CONSTANT_FWD:
         if (node->x != PADA_ZERO) reads_value(node->x, i);
@@ -187,6 +189,11 @@ static void run_instr(int i)
         if (node->x == PADA_ZERO) break;
         reads_value(node->x, i);
         writes(grad_of(node->x), i, instr->accumulate);
+        break;
+    case PADA_CODE_CONSTANT_BWD:
+    case PADA_CODE_DROP_BWD:
+        reads(grad_of(instr->v), i);
+        if (node->x != PADA_ZERO) writes(grad_of(node->x), i, instr->accumulate);
         break;
     case PADA_CODE_NORM_SUMS:
         reads(grad_of(instr->dy), i);

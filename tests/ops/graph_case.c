@@ -430,6 +430,7 @@ void case_run(const graph_case *c, const pada_backend *b, pada_device *d, case_m
         .labels = c->labels,
         .weights = c->weights,
         .grad_scale = c->grad_scale,
+        .drops = c->drops,
         .taps = inside(&taps),
         .align = c->align,
         .results = {inside(&loss), inside(&norm), inside(&rank), inside(&align)}};

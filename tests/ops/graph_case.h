@@ -40,6 +40,7 @@ typedef struct graph_case {
     float *weights;    /* [n] or NULL */
     double grad_scale; /* 1 */
     double align; /* factor of the distance of taps from random tensors; 0.7 where there are taps */
+    pada_drops drops;  /* where there are drops */
     double leftover;   /* what the work buffer is full of before a run; a large number */
     double grad_start; /* what the tensors of the gradient buffer hold before a run; 0 */
     pada_rng rng;

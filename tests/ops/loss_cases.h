@@ -1,4 +1,4 @@
-/* loss_cases.h - networks with auxiliary losses. */
+/* loss_cases.h - networks with auxiliary losses, and with drops. */
 #ifndef PADA_TESTS_OPS_LOSS_CASES_H
 #define PADA_TESTS_OPS_LOSS_CASES_H
 
@@ -11,5 +11,8 @@ enum { THE_LOSS = 1, AUXILIARY_LOSS = 2 };
 
 /* Network i with the same parameters whatever the losses; false: there is none of that number. */
 bool auxiliary_case(int i, unsigned losses, graph_case *c, char *name, size_t size);
+
+/* Network i with dropout or drop path; masks of each drop something and keep something. */
+bool drop_case(int i, graph_case *c, char *name, size_t size);
 
 #endif

@@ -151,6 +151,21 @@ static void test_auxiliary_losses(void **state)
     assert_true(t.right > 0);
 }
 
+static void test_drops(void **state)
+{
+    tally t = {0};
+    graph_case c;
+    char name[64];
+
+    (void)state;
+    for (int i = 0; drop_case(i, &c, name, sizeof name); i++) {
+        run_everywhere(&c, name, &t);
+        case_deinit(&c);
+    }
+    assert_int_equal(t.wrong, 0);
+    assert_true(t.right > 0);
+}
+
 /* Convolutions of one value that only differ in their activation: what one prepares is not for the next. */
 static void test_activations_of_one_value(void **state)
 {
@@ -273,8 +288,8 @@ static void test_published_values(void **state)
     assert_int_equal(t.wrong, 0);
 }
 
-/* An activation that no kernel knows, a kind of term, a kind of pool. */
-enum { UNKNOWN_ACT = 3, UNKNOWN_TERM = 3, UNKNOWN_POOL = 2 };
+/* An activation that no kernel knows, a kind of term, of pool, of drop. */
+enum { UNKNOWN_ACT = 3, UNKNOWN_TERM = 3, UNKNOWN_POOL = 2, UNKNOWN_DROP = PADA_N_DROPS };
 
 static void unknown_conv(graph_case *c)
 {
@@ -317,10 +332,17 @@ static void unknown_pool_act(graph_case *c)
                                     (pada_act)UNKNOWN_ACT));
 }
 
+static void unknown_drop(graph_case *c)
+{
+    c->graph->drops = PADA_ANY;
+    case_readout(c, pada_graph_drop(c->graph, case_probe(c, 1), (pada_drop_kind)UNKNOWN_DROP));
+}
+
 static void test_unknown_is_refused(void **state)
 {
     void (*const builds[])(graph_case *) = {unknown_conv, unknown_point, unknown_mean,
-                                            unknown_term, unknown_pool,  unknown_pool_act};
+                                            unknown_term, unknown_pool,  unknown_pool_act,
+                                            unknown_drop};
     graph_case c;
 
     (void)state;
@@ -347,6 +369,7 @@ int main(void)
         cmocka_unit_test(test_pools),
         cmocka_unit_test(test_pools_and_concatenations),
         cmocka_unit_test(test_auxiliary_losses),
+        cmocka_unit_test(test_drops),
         cmocka_unit_test(test_activations_of_one_value),
         cmocka_unit_test(test_published_values),
         cmocka_unit_test(test_unknown_is_refused),

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "backend/drop_mask.h"
 #include "ops/join_cases.h"
 #include "ops/loss_cases.h"
 #include "ops/op_changes.h"
@@ -13,7 +14,7 @@ static double objective(const graph_case *c)
 {
     case_result r;
 
-    case_run(c, ref, oracle, c->graph->taps ? CASE_TRAIN : CASE_EVAL, &r);
+    case_run(c, ref, oracle, c->graph->taps || c->graph->drops ? CASE_TRAIN : CASE_EVAL, &r);
     const double value = case_objective(c, &r);
     case_result_deinit(&r);
     return value;
@@ -174,6 +175,16 @@ static double concat_at(const graph_case *c, const case_result *r, const pada_no
     return 0;
 }
 
+static double drop_at(const graph_case *c, const case_result *r, const pada_node *node, int n,
+                      int k, int h, int w)
+{
+    const int64_t element = ((int64_t)k * node->shape.h + h) * node->shape.w + w;
+
+    return at(c, r, node->x, n, k, h, w) *
+           pada_drop_factor(&c->drops, &node->drop, n,
+                            node->drop.kind == PADA_DROP_IMAGES ? 0 : element);
+}
+
 static double linear_at(const graph_case *c, const case_result *r, const pada_node *node, int n,
                         int o)
 {
@@ -207,6 +218,7 @@ static bool values_agree(const graph_case *c, const case_result *r, const char *
             case PADA_OP_LINEAR: want = linear_at(c, r, node, n, k); break;
             case PADA_OP_POOL: want = window_at(c, r, node, n, k, h, w); break;
             case PADA_OP_CONCAT: want = concat_at(c, r, node, n, k, h, w); break;
+            case PADA_OP_DROP: want = drop_at(c, r, node, n, k, h, w); break;
             case PADA_OP_CONSTANT: want = c->params[node->bias + k]; break;
             default: break;
             }
@@ -300,6 +312,20 @@ static void test_pools_and_concatenations(void **state)
     assert_int_equal(wrong, 0);
 }
 
+static void test_drops(void **state)
+{
+    int wrong = 0;
+    graph_case c;
+    char name[64];
+
+    (void)state;
+    for (int i = 0; drop_case(i, &c, name, sizeof name); i++) {
+        wrong += !is_right(&c, name);
+        case_deinit(&c);
+    }
+    assert_int_equal(wrong, 0);
+}
+
 /* Builds a case whose values are away from kinks. */
 static void build_away_from_kinks(graph_case *c, const sum_case *s)
 {
@@ -341,6 +367,7 @@ static void test_every_operator_was_checked(void **state)
     assert_true(n_checked[PADA_OP_POOL] > 10);
     assert_true(n_checked[PADA_OP_CONCAT] > 1);
     assert_true(n_checked[PADA_OP_CONSTANT] > 1);
+    assert_true(n_checked[PADA_OP_DROP] > 1);
 }
 
 /* Gradients of two losses add up, with the weight of the auxiliary one; results are those of the loss. */
@@ -527,6 +554,7 @@ int main(void)
         cmocka_unit_test(test_convolutions),
         cmocka_unit_test(test_groups_and_dilation),
         cmocka_unit_test(test_pools_and_concatenations),
+        cmocka_unit_test(test_drops),
         cmocka_unit_test(test_everything_else),
         cmocka_unit_test(test_every_operator_was_checked),
         cmocka_unit_test(test_auxiliary_losses),

@@ -87,6 +87,19 @@ int64_t pada_cpu_image_bytes(const pada_device *d, pada_shape shape);
 /* Images in a group of a stage. */
 int pada_cpu_group_size(const pada_program *q, const pada_stage *stage);
 
+/* y (+)= mask * x of one image. */
+typedef struct cpu_drop_job {
+    const pada_drops *drops;
+    pada_drop drop;
+    int image, width; /* channels in a block of the layout */
+    pada_shape shape;
+    const float *x;
+    float *y;
+    bool accumulate;
+} cpu_drop_job;
+
+void pada_cpu_drop(const cpu_drop_job *job); /* cpu_drop.c */
+
 /* Runs stages of a prepared program; backend.h. */
 void pada_cpu_run(pada_device *d, const pada_program *q, const pada_bindings *b, int first,
                   int count);

@@ -17,7 +17,8 @@
 #define CPU_TERMS \
     (PADA_ONE(PADA_TERM_IDENTITY) | PADA_ONE(PADA_TERM_BATCHNORM) | PADA_ONE(PADA_TERM_AVGPOOL))
 
-#define CPU_POOLS (PADA_ONE(PADA_POOL_AVG) | PADA_ONE(PADA_POOL_MAX)) /* cpu_pool.c */
+#define CPU_DROPS (PADA_ONE(PADA_DROP_ELEMENTS) | PADA_ONE(PADA_DROP_IMAGES)) /* cpu_drop.c */
+#define CPU_POOLS (PADA_ONE(PADA_POOL_AVG) | PADA_ONE(PADA_POOL_MAX))         /* cpu_pool.c */
 
 /* A tensor of a group of images. */
 typedef struct cpu_tensor {

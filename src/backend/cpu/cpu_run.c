@@ -241,6 +241,25 @@ static void run_constant(const group *g, const pada_instr *instr, const cpu_laye
             g->r->d->k->add_pixels(y.data + n * y.stride, node->shape, partials(g, layer));
 }
 
+static void run_drop(const group *g, const pada_instr *instr)
+{
+    const run *r = g->r;
+    const pada_node *node = &r->q->nodes[instr->v];
+    const bool forward = instr->code == PADA_CODE_DROP_FWD;
+    const cpu_tensor x = forward ? value(g, node->x) : grad(g, instr->v);
+    const cpu_tensor y = forward ? value(g, instr->v) : grad(g, node->x);
+
+    for (int n = 0; n < g->n; n++)
+        pada_cpu_drop(&(cpu_drop_job){.drops = &r->b->drops,
+                                      .drop = node->drop,
+                                      .image = g->first + n,
+                                      .width = r->d->k->width,
+                                      .shape = node->shape,
+                                      .x = x.data + n * x.stride,
+                                      .y = y.data + n * y.stride,
+                                      .accumulate = instr->accumulate});
+}
+
 static void run_linear(const group *g, const pada_instr *instr, const cpu_layer *layer)
 {
     const run *r = g->r;
@@ -378,6 +397,8 @@ static void run_instr(const group *g, int i)
     case PADA_CODE_POOL_BWD: run_pool(g, instr); break;
     case PADA_CODE_CONCAT_FWD:
     case PADA_CODE_CONCAT_BWD: run_concat(g, instr); break;
+    case PADA_CODE_DROP_FWD:
+    case PADA_CODE_DROP_BWD: run_drop(g, instr); break;
     case PADA_CODE_CONSTANT_FWD:
     case PADA_CODE_CONSTANT_BWD: run_constant(g, instr, layer); break;
     case PADA_CODE_GAP_FWD:

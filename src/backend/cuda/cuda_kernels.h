@@ -455,6 +455,20 @@ bool pada_cuda_head_fits(pada_shape in, int classes);
 cudaError_t pada_cuda_head_forward(cudaStream_t stream, const cuda_head_job *job);
 cudaError_t pada_cuda_head_backward(cudaStream_t stream, const cuda_head_job *job);
 
+/* ---- cuda_drop.cu ---- */
+
+/* y (+)= mask * x over the batch. */
+typedef struct cuda_drop_job {
+    pada_drops drops;
+    pada_drop drop;
+    pada_shape shape;
+    int n_images;
+    cuda_tensor x, y;
+    bool accumulate;
+} cuda_drop_job;
+
+cudaError_t pada_cuda_drop(cudaStream_t stream, const cuda_drop_job *job);
+
 /* ---- cuda_align.cu ---- */
 
 /* A tap over the batch. */

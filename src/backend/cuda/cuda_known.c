@@ -9,11 +9,12 @@
 #define TERMS \
     (PADA_ONE(PADA_TERM_IDENTITY) | PADA_ONE(PADA_TERM_BATCHNORM) | PADA_ONE(PADA_TERM_AVGPOOL))
 #define POOLS (PADA_ONE(PADA_POOL_AVG) | PADA_ONE(PADA_POOL_MAX))
+#define DROPS (PADA_ONE(PADA_DROP_ELEMENTS) | PADA_ONE(PADA_DROP_IMAGES))
 #define OPS                                                                          \
     (PADA_ONE(PADA_OP_INPUT) | PADA_ONE(PADA_OP_CONV) | PADA_ONE(PADA_OP_COMBINE) |  \
      PADA_ONE(PADA_OP_GAP) | PADA_ONE(PADA_OP_LINEAR) | PADA_ONE(PADA_OP_POOL) |     \
      PADA_ONE(PADA_OP_CONCAT) | PADA_ONE(PADA_OP_CONSTANT) | PADA_ONE(PADA_OP_TAP) | \
-     PADA_ONE(PADA_OP_PROBE) | PADA_ONE(PADA_OP_LOSS))
+     PADA_ONE(PADA_OP_PROBE) | PADA_ONE(PADA_OP_LOSS) | PADA_ONE(PADA_OP_DROP))
 
 /* Those of cuda_conv.cu. */
 static const pada_conv_list general_convs = {
@@ -42,6 +43,9 @@ static pada_status check_node(const pada_program *q, const pada_node *node)
         !pada_set_has(ACTS, (int)node->act))
         return PADA_FAIL(PADA_EUNSUPPORTED, "the cuda backend has no activation %d",
                          (int)node->act);
+    if (node->op == PADA_OP_DROP && !pada_set_has(DROPS, (int)node->drop.kind))
+        return PADA_FAIL(PADA_EUNSUPPORTED, "the cuda backend has no drops of kind %d",
+                         (int)node->drop.kind);
     if (node->op == PADA_OP_CONCAT && node->n_terms > CUDA_MAX_PARTS)
         return PADA_FAIL(PADA_EUNSUPPORTED, "concat of %d parts; the cuda backend takes %d",
                          node->n_terms, CUDA_MAX_PARTS);

@@ -354,6 +354,21 @@ static void head_backward(const run *r, const cuda_step *step)
     cuda_run_note(r, pada_cuda_head_backward(r->d->stream, &job), "head_backward");
 }
 
+static void drop(const run *r, const pada_instr *instr, bool accumulate)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    const bool forward = instr->code == PADA_CODE_DROP_FWD;
+    const cuda_drop_job job = {.drops = r->b->drops,
+                               .drop = node->drop,
+                               .shape = node->shape,
+                               .n_images = r->q->n_images,
+                               .x = forward ? value(r, node->x) : grad(r, instr->v),
+                               .y = forward ? value(r, instr->v) : grad(r, node->x),
+                               .accumulate = accumulate};
+
+    cuda_run_note(r, pada_cuda_drop(r->d->stream, &job), "drop");
+}
+
 static void tap(const run *r, const pada_instr *instr, bool accumulate)
 {
     const pada_node *node = &r->q->nodes[instr->v];
@@ -408,6 +423,8 @@ static void run_instr(const run *r, const pada_instr *instr, bool accumulate)
     case PADA_CODE_LINEAR_FWD:
     case PADA_CODE_LINEAR_BWD: linear(r, instr, accumulate); break;
     case PADA_CODE_LOSS_FWD: loss(r, instr); break;
+    case PADA_CODE_DROP_FWD:
+    case PADA_CODE_DROP_BWD: drop(r, instr, accumulate); break;
     case PADA_CODE_TAP_KEEP:
     case PADA_CODE_ALIGN_FWD:
     case PADA_CODE_ALIGN_BWD: tap(r, instr, accumulate); break;

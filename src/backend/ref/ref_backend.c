@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backend/drop_mask.h"
 #include "backend/ref/ref_kernels.h"
 #include "base/mem.h"
 
@@ -393,6 +394,20 @@ static void constant(const run *r, const pada_instr *instr, int n)
             grads[node->bias + i / plane] += y[i];
 }
 
+static void drop(const run *r, const pada_instr *instr, int n)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    const bool forward = instr->code == PADA_CODE_DROP_FWD;
+    const double *from = forward ? value(r, node->x, n) : grad(r, instr->v, n);
+    double *to = forward ? value(r, instr->v, n) : grad(r, node->x, n);
+
+    for (int64_t i = 0; i < pada_shape_count(node->shape); i++) {
+        const int64_t element = node->drop.kind == PADA_DROP_IMAGES ? 0 : i;
+        const double factor = pada_drop_factor(&r->b->drops, &node->drop, n, element);
+        to[i] = (instr->accumulate ? to[i] : 0) + (factor == 0 ? 0 : factor * from[i]);
+    }
+}
+
 static void linear_forward(const run *r, const pada_instr *instr, int n)
 {
     const pada_node *node = &r->q->nodes[instr->v];
@@ -493,6 +508,8 @@ static void run_image(const run *r, const pada_instr *instr, int n)
     case PADA_CODE_POOL_BWD: pool(r, instr, n); break;
     case PADA_CODE_CONCAT_FWD:
     case PADA_CODE_CONCAT_BWD: concat(r, instr, n); break;
+    case PADA_CODE_DROP_FWD:
+    case PADA_CODE_DROP_BWD: drop(r, instr, n); break;
     case PADA_CODE_CONSTANT_FWD:
     case PADA_CODE_CONSTANT_BWD: constant(r, instr, n); break;
     case PADA_CODE_CONV_BWD: conv_backward(r, instr, n); break;
