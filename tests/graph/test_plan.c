@@ -173,7 +173,6 @@ static void run_instr(int i)
     case PADA_CODE_CONSTANT_FWD:
     case PADA_CODE_DROP_FWD:
     case PADA_CODE_LINEAR_FWD:
-    case PADA_CODE_CONSTANT_FWD:
         if (node->x != PADA_ZERO) reads_value(node->x, i);
         writes(value_of(instr->v), i, false);
         break;
@@ -190,10 +189,9 @@ static void run_instr(int i)
         reads_value(node->x, i);
         writes(grad_of(node->x), i, instr->accumulate);
         break;
-    case PADA_CODE_CONSTANT_BWD:
     case PADA_CODE_DROP_BWD:
         reads(grad_of(instr->v), i);
-        if (node->x != PADA_ZERO) writes(grad_of(node->x), i, instr->accumulate);
+        writes(grad_of(node->x), i, instr->accumulate);
         break;
     case PADA_CODE_NORM_SUMS:
         reads(grad_of(instr->dy), i);
