@@ -245,6 +245,21 @@ pada_value pada_graph_concat(pada_graph *g, const pada_value *x, const int *zero
     return node.n_terms == 0 ? PADA_ZERO : push(g, &node);
 }
 
+pada_value pada_graph_gate(pada_graph *g, pada_value x, pada_act act, pada_value s)
+{
+    pada_node node = {.op = PADA_OP_GATE, .x = PADA_ZERO, .act = act, .first_term = g->n_terms};
+    const pada_term terms[] = {{.kind = PADA_TERM_IDENTITY, .x = x},
+                               {.kind = PADA_TERM_IDENTITY, .x = s}};
+
+    if (x == PADA_ZERO || g->status != PADA_OK) return PADA_ZERO;
+    PADA_ASSERT(s != PADA_ZERO); /* a convolution with bias */
+    add_terms(g, &node, &terms[0], 1);
+    node.shape = (pada_shape){g->nodes[x].shape.c, 1, 1};
+    add_terms(g, &node, &terms[1], 1);
+    node.shape = g->nodes[x].shape;
+    return push(g, &node);
+}
+
 pada_value pada_graph_constant(pada_graph *g, pada_shape shape, int64_t values)
 {
     pada_node node = {

@@ -67,6 +67,8 @@ pada_value pada_graph_concat(pada_graph *g, const pada_value *x, const int *zero
 pada_value pada_graph_constant(pada_graph *g, pada_shape shape, int64_t values);
 /* x times a mask where the graph has drops of that kind, else x itself. */
 pada_value pada_graph_drop(pada_graph *g, pada_value x, pada_drop_kind kind);
+/* act(x) times the sigmoid of s, which has one pixel and the channels of x: squeeze and excitation. */
+pada_value pada_graph_gate(pada_graph *g, pada_value x, pada_act act, pada_value s);
 /* Says that x, of this shape even if it is zero, can be kept and compared between paths. The taps
  * of all paths of a space must agree in number, order and shapes. */
 void pada_graph_tap(pada_graph *g, pada_value x, pada_shape shape);

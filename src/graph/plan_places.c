@@ -60,8 +60,11 @@ static void touch_terms(pada_plan *p, int i)
     const pada_program *q = &p->program;
     const pada_instr *instr = &q->instrs[i];
     const pada_node *node = &q->nodes[instr->v];
+    const bool reads = pada_op_get(node->op)->reads == PADA_READS_X;
 
     touch(&p->spans[q->n_nodes + instr->v], i);
+    for (int t = node->first_term; reads && t < node->first_term + node->n_terms; t++)
+        touch(&p->spans[q->terms[t].x], i);
     for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
         const bool norm = q->terms[t].kind == PADA_TERM_BATCHNORM;
         if (q->term_plans[t].lazy || norm != instr->norms) continue;

@@ -13,6 +13,7 @@
  *   concat    y = all channels of its terms, one behind the other
  *   constant  y = one parameter per channel, everywhere
  *   drop      y = x times a random mask, in training only: dropout, drop path
+ *   gate      y = act(x) * sigmoid(s), where s has one number per channel
  *   tap       nothing for other operators: x is kept, or compared with an x that was kept
  *   probe     nothing: how the loss would change if batchnorm(z) had a part in x, for several z
  *   loss      softmax cross entropy, with per-image loss, gradient norm ||p - target|| and correctness
@@ -48,6 +49,7 @@ typedef enum pada_code {
     PADA_CODE_CONCAT_FWD,
     PADA_CODE_CONSTANT_FWD,
     PADA_CODE_DROP_FWD, /* y = mask * x */
+    PADA_CODE_GATE_FWD,
     PADA_CODE_LOSS_FWD, /* per-image results and, in training, the gradient of the logits */
     /* of a tap: x goes into the taps buffer; or its mean squared distance from what is there, over
      * the number of taps, into the results */
@@ -59,6 +61,7 @@ typedef enum pada_code {
     PADA_CODE_CONCAT_BWD,   /* gradients of its terms */
     PADA_CODE_CONSTANT_BWD, /* of its parameters */
     PADA_CODE_DROP_BWD,     /* dx = mask * dy */
+    PADA_CODE_GATE_BWD,     /* of x and s */
     /* of a combine whose gradient is complete, or of a probe of it: sum(dy), and sum(dy * (x - mean))
      * per term */
     PADA_CODE_NORM_SUMS,
@@ -178,14 +181,14 @@ typedef struct pada_node {
     pada_value
         x; /* of operators with this operand; LINEAR and TAP take PADA_ZERO, CONSTANT has it */
     pada_conv conv; /* CONV */
-    pada_act act;   /* GAP, POOL */
+    pada_act act;   /* GAP, POOL, GATE */
     pada_pool pool; /* POOL */
     pada_pool_kind pool_kind;
     pada_drop drop;          /* DROP */
     pada_loss loss;          /* LOSS */
     int64_t weight;          /* CONV, LINEAR: offset into the parameter buffer */
     int64_t bias;            /* likewise, and CONSTANT; -1: none */
-    int first_term, n_terms; /* COMBINE, CONCAT, PROBE */
+    int first_term, n_terms; /* COMBINE, CONCAT, PROBE; GATE: x, then s */
 } pada_node;
 
 /* Output shape of a node that reads x, whose shape is `in`. A descriptor that does not fit its input is

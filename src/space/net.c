@@ -348,6 +348,18 @@ pada_feature pada_build_concat(pada_builder *b, const pada_feature *parts, int n
     return y;
 }
 
+pada_feature pada_build_gate(pada_builder *b, pada_feature x, pada_act act, pada_feature s)
+{
+    pada_feature y = {PADA_ZERO, x.shape};
+
+    if (!pada_shape_equal(s.shape, (pada_shape){x.shape.c, 1, 1}))
+        note(b, PADA_FAIL(PADA_EINVAL, "gate of %d channels by %dx%dx%d", x.shape.c, s.shape.c,
+                          s.shape.h, s.shape.w));
+    else if (adds_node(b, 2))
+        y.value = pada_graph_gate(b->graph, x.value, act, s.value);
+    return y;
+}
+
 pada_feature pada_build_gap(pada_builder *b, pada_feature x, pada_act act)
 {
     pada_feature y = {PADA_ZERO, {x.shape.c, 1, 1}};

@@ -83,6 +83,8 @@ pada_feature pada_build_pool(pada_builder *b, pada_feature x, const pada_pool *p
                              pada_pool_kind kind, pada_act act);
 /* All channels of 1 to PADA_MAX_CONCAT features of one size, one behind the other. */
 pada_feature pada_build_concat(pada_builder *b, const pada_feature *parts, int n_parts);
+/* act(x) times the sigmoid of s, which has one pixel and the channels of x. */
+pada_feature pada_build_gate(pada_builder *b, pada_feature x, pada_act act, pada_feature s);
 pada_feature pada_build_gap(pada_builder *b, pada_feature x, pada_act act);
 /* Dropout (PADA_DROP_ELEMENTS) or drop path (PADA_DROP_IMAGES) in training, with the rates of the step; else x. */
 pada_feature pada_build_drop(pada_builder *b, pada_feature x, pada_drop_kind kind);

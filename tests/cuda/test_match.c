@@ -51,6 +51,7 @@ static access access_of(const pada_program *q, const pada_instr *instr)
     case PADA_CODE_CONSTANT_BWD: a.reads[a.n_reads++] = grad + instr->v; break;
     case PADA_CODE_COMBINE_FWD:
     case PADA_CODE_CONCAT_FWD:
+    case PADA_CODE_GATE_FWD:
         for (int t = 0; t < node->n_terms; t++)
             a.reads[a.n_reads++] = q->terms[node->first_term + t].x;
         a.writes[a.n_writes++] = instr->v;
@@ -83,6 +84,7 @@ static access access_of(const pada_program *q, const pada_instr *instr)
     case PADA_CODE_NORM_SUMS: a.reads[a.n_reads++] = grad + instr->dy; break;
     case PADA_CODE_COMBINE_BWD:
     case PADA_CODE_CONCAT_BWD:
+    case PADA_CODE_GATE_BWD:
         assert_true(instr->term >= 0); /* gathered */
         a.reads[a.n_reads++] = grad + instr->v;
         a.writes[a.n_writes++] = grad + q->terms[instr->term].x;

@@ -160,6 +160,7 @@ static void run_instr(int i)
     switch (instr->code) {
     case PADA_CODE_COMBINE_FWD:
     case PADA_CODE_CONCAT_FWD:
+    case PADA_CODE_GATE_FWD:
         for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
             reads_value(k.q->terms[t].x, i);
             if (k.q->terms[t].kind == PADA_TERM_BATCHNORM)
@@ -214,6 +215,11 @@ static void run_instr(int i)
         writes(grad_of(node->x), i, instr->accumulate);
         k.earliest = k.stage_of[i]; /* the exception of P1 */
         break;
+    case PADA_CODE_GATE_BWD:
+        for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
+            reads_value(k.q->terms[t].x, i);
+        combine_backward(instr, node, i);
+        break;
     case PADA_CODE_CONCAT_BWD:
     case PADA_CODE_COMBINE_BWD: combine_backward(instr, node, i); break;
     case PADA_CODE_CONV_BWD: conv_backward(instr, node, i); break;
@@ -256,7 +262,7 @@ static void check_complete(void)
                 now++;
         }
         int want = 0;
-        if (node->op == PADA_OP_COMBINE || node->op == PADA_OP_CONCAT)
+        if (node->op == PADA_OP_COMBINE || node->op == PADA_OP_CONCAT || node->op == PADA_OP_GATE)
             want = (norms > 0) + (now > 0) + (later > 0);
         if (node->op == PADA_OP_CONV || node->op == PADA_OP_LINEAR || node->op == PADA_OP_GAP ||
             node->op == PADA_OP_POOL || node->op == PADA_OP_CONSTANT)

@@ -456,6 +456,41 @@ static void constant_of_a_cell(graph_case *c)
                               case_same(case_constant(c, (pada_shape){17, 5, 6}))));
 }
 
+/* Squeeze and excitation of x, which others read, too. */
+static pada_value excited(graph_case *c, pada_value x, pada_act act, int squeezed)
+{
+    const pada_conv expand = pada_conv_make(0, c->graph->nodes[x].shape.c, 1, 1, 0, PADA_ACT_RELU);
+    const pada_value f = pada_graph_gap(c->graph, x, act);
+    const pada_value s = case_conv(c, f, plain(squeezed, 1, 1), true);
+
+    return pada_graph_gate(c->graph, x, act, case_conv(c, s, expand, true));
+}
+
+static void gate(graph_case *c)
+{
+    case_readout(c, excited(c, case_probe(c, 1), PADA_ACT_RELU, 2));
+}
+
+static void gate_of_block(graph_case *c)
+{
+    const pada_value x =
+        case_sum1(c, case_norm(case_conv(c, c->images_value, plain(17, 3, 1), false)));
+    const pada_value y = excited(c, x, PADA_ACT_NONE, 3);
+    const pada_value z = case_conv(c, y, plain(17, 1, 1), false);
+
+    case_readout(c, case_sum(c, (pada_term[]){case_norm(z), case_same(y), case_same(x)}, 3));
+}
+
+/* One s for two values, so that its gradient is a sum. */
+static void gate_twice(graph_case *c)
+{
+    const pada_value x = case_probe(c, 10), f = pada_graph_gap(c->graph, x, PADA_ACT_RELU6);
+    const pada_value s = case_conv(c, f, plain(c->image.c, 1, 1), true);
+    const pada_value y = pada_graph_gate(c->graph, x, PADA_ACT_RELU6, s);
+
+    case_readout(c, pada_graph_gate(c->graph, y, PADA_ACT_NONE, s));
+}
+
 const sum_case sum_cases[] = {
     {"identity", identity, false},
     {"batch norm", batch_norm, false},
@@ -503,5 +538,8 @@ const sum_case sum_cases[] = {
     {"affine cell", affine_cell, true},
     {"constants", constants, false},
     {"constant of a cell", constant_of_a_cell, true},
+    {"gate", gate, true},
+    {"gate of a block", gate_of_block, true},
+    {"gate twice", gate_twice, false},
 };
 const int n_sum_cases = sizeof sum_cases / sizeof *sum_cases;

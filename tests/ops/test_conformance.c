@@ -338,11 +338,18 @@ static void unknown_drop(graph_case *c)
     case_readout(c, pada_graph_drop(c->graph, case_probe(c, 1), (pada_drop_kind)UNKNOWN_DROP));
 }
 
+static void unknown_gate(graph_case *c)
+{
+    const pada_value x = case_probe(c, 1), s = pada_graph_gap(c->graph, x, PADA_ACT_NONE);
+
+    case_readout(c, pada_graph_gate(c->graph, x, (pada_act)UNKNOWN_ACT, s));
+}
+
 static void test_unknown_is_refused(void **state)
 {
     void (*const builds[])(graph_case *) = {unknown_conv, unknown_point, unknown_mean,
                                             unknown_term, unknown_pool,  unknown_pool_act,
-                                            unknown_drop};
+                                            unknown_drop, unknown_gate};
     graph_case c;
 
     (void)state;

@@ -185,6 +185,15 @@ static double drop_at(const graph_case *c, const case_result *r, const pada_node
                             node->drop.kind == PADA_DROP_IMAGES ? 0 : element);
 }
 
+static double gate_at(const graph_case *c, const case_result *r, const pada_node *node, int n,
+                      int k, int h, int w)
+{
+    const pada_term *terms = &c->graph->terms[node->first_term];
+
+    return activated(node->act, at(c, r, terms[0].x, n, k, h, w)) /
+           (1 + exp(-at(c, r, terms[1].x, n, k, 0, 0)));
+}
+
 static double linear_at(const graph_case *c, const case_result *r, const pada_node *node, int n,
                         int o)
 {
@@ -219,6 +228,7 @@ static bool values_agree(const graph_case *c, const case_result *r, const char *
             case PADA_OP_POOL: want = window_at(c, r, node, n, k, h, w); break;
             case PADA_OP_CONCAT: want = concat_at(c, r, node, n, k, h, w); break;
             case PADA_OP_DROP: want = drop_at(c, r, node, n, k, h, w); break;
+            case PADA_OP_GATE: want = gate_at(c, r, node, n, k, h, w); break;
             case PADA_OP_CONSTANT: want = c->params[node->bias + k]; break;
             default: break;
             }
@@ -368,6 +378,7 @@ static void test_every_operator_was_checked(void **state)
     assert_true(n_checked[PADA_OP_CONCAT] > 1);
     assert_true(n_checked[PADA_OP_CONSTANT] > 1);
     assert_true(n_checked[PADA_OP_DROP] > 1);
+    assert_true(n_checked[PADA_OP_GATE] > 1);
 }
 
 /* Gradients of two losses add up, with the weight of the auxiliary one; results are those of the loss. */

@@ -164,7 +164,7 @@ static pada_status check_node(const pada_program *q, const pada_node *node)
     if (node->op == PADA_OP_DROP && !pada_set_has(CPU_DROPS, (int)node->drop.kind))
         return PADA_FAIL(PADA_EUNSUPPORTED, "the cpu backend has no drops of kind %d",
                          (int)node->drop.kind);
-    if ((node->op == PADA_OP_GAP || node->op == PADA_OP_POOL) &&
+    if ((node->op == PADA_OP_GAP || node->op == PADA_OP_POOL || node->op == PADA_OP_GATE) &&
         !pada_set_has(CPU_ACTS, (int)node->act))
         return PADA_FAIL(PADA_EUNSUPPORTED, "the cpu backend has no activation %d", (int)node->act);
     return PADA_OK;

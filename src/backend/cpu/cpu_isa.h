@@ -15,6 +15,8 @@ void PADA_ISA(pada_cpu_combine_grad)(const cpu_term *terms, int n_terms, pada_sh
                                      int n_images, cpu_tensor dy, float *scratch);
 void PADA_ISA(pada_cpu_pool)(const cpu_pool_job *job);
 void PADA_ISA(pada_cpu_pool_grad)(const cpu_pool_job *job);
+void PADA_ISA(pada_cpu_gate)(const cpu_gate_job *job);
+void PADA_ISA(pada_cpu_gate_grad)(const cpu_gate_job *job);
 void PADA_ISA(pada_cpu_join)(const float *x, int n, pada_shape shape, int first, float *y);
 void PADA_ISA(pada_cpu_part)(const float *dy, pada_shape shape, int first, int n, bool accumulate,
                              float *dx);

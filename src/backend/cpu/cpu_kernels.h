@@ -89,6 +89,18 @@ typedef struct cpu_pool_job {
     bool accumulate;
 } cpu_pool_job;
 
+/* A gate of one image; s has one pixel. */
+typedef struct cpu_gate_job {
+    pada_act act;
+    pada_shape shape;
+    const float *x, *s;
+    float *y;
+    /* backward */
+    const float *dy;
+    float *dx, *ds;
+    bool add_x, add_s; /* to what is there */
+} cpu_gate_job;
+
 #define CPU_MAX_TERMS 16 /* of one combine */
 
 typedef struct cpu_kernels {
@@ -103,6 +115,8 @@ typedef struct cpu_kernels {
                          cpu_tensor dy, float *scratch);
     void (*pool)(const cpu_pool_job *job);
     void (*pool_grad)(const cpu_pool_job *job);
+    void (*gate)(const cpu_gate_job *job);
+    void (*gate_grad)(const cpu_gate_job *job);
     /* Of one image, channels [first, first + n) of y = those of x. What y has besides is written by
      * others, who may come before: lanes of x that are padding are left out. */
     void (*join)(const float *x, int n, pada_shape shape, int first, float *y);

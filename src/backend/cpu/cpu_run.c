@@ -227,6 +227,36 @@ static void run_concat(const group *g, const pada_instr *instr)
     }
 }
 
+static void run_gate(const group *g, const pada_instr *instr)
+{
+    const pada_program *q = g->r->q;
+    const pada_node *node = &q->nodes[instr->v];
+    const bool forward = instr->code == PADA_CODE_GATE_FWD;
+    const int tx = node->first_term, ts = tx + 1;
+    const cpu_tensor x = value(g, q->terms[tx].x), s = value(g, q->terms[ts].x);
+    const cpu_tensor y = forward ? value(g, instr->v) : grad(g, instr->v);
+    const cpu_tensor dx = forward ? (cpu_tensor){0} : grad(g, q->terms[tx].x);
+    const cpu_tensor ds = forward ? (cpu_tensor){0} : grad(g, q->terms[ts].x);
+
+    for (int n = 0; n < g->n; n++) {
+        cpu_gate_job job = {.act = node->act,
+                            .shape = node->shape,
+                            .x = x.data + n * x.stride,
+                            .s = s.data + n * s.stride};
+        if (forward) {
+            job.y = y.data + n * y.stride;
+            g->r->d->k->gate(&job);
+            continue;
+        }
+        job.dy = y.data + n * y.stride;
+        job.dx = dx.data + n * dx.stride;
+        job.ds = ds.data + n * ds.stride;
+        job.add_x = q->term_plans[tx].accumulate;
+        job.add_s = q->term_plans[ts].accumulate;
+        g->r->d->k->gate_grad(&job);
+    }
+}
+
 static void run_constant(const group *g, const pada_instr *instr, const cpu_layer *layer)
 {
     const pada_node *node = &g->r->q->nodes[instr->v];
@@ -401,6 +431,8 @@ static void run_instr(const group *g, int i)
     case PADA_CODE_DROP_BWD: run_drop(g, instr); break;
     case PADA_CODE_CONSTANT_FWD:
     case PADA_CODE_CONSTANT_BWD: run_constant(g, instr, layer); break;
+    case PADA_CODE_GATE_FWD:
+    case PADA_CODE_GATE_BWD: run_gate(g, instr); break;
     case PADA_CODE_GAP_FWD:
     case PADA_CODE_GAP_BWD: run_gap(g, instr); break;
     case PADA_CODE_LINEAR_FWD:

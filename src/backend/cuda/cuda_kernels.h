@@ -143,6 +143,22 @@ cudaError_t pada_cuda_concat(cudaStream_t stream, const cuda_concat_job *job, pa
 cudaError_t pada_cuda_concat_grad(cudaStream_t stream, const cuda_part *part, pada_shape shape,
                                   int n_images, cuda_tensor dy, bool accumulate);
 
+/* ---- cuda_gate.cu ---- */
+
+/* y = act(x) * sigmoid(s), where s has one pixel. */
+typedef struct cuda_gate_job {
+    pada_act act;
+    pada_shape shape;
+    int n_images;
+    cuda_tensor x, s, y; /* backward: y holds its gradient */
+    cuda_tensor to;      /* backward: the gradient of x, or of s */
+    bool accumulate;
+} cuda_gate_job;
+
+cudaError_t pada_cuda_gate(cudaStream_t stream, const cuda_gate_job *job);
+cudaError_t pada_cuda_gate_grad(cudaStream_t stream, const cuda_gate_job *job);        /* of x */
+cudaError_t pada_cuda_gate_factor_grad(cudaStream_t stream, const cuda_gate_job *job); /* of s */
+
 /* ---- cuda_sums.cu ---- */
 
 /* Doubles that the functions below want as `partial`. */

@@ -14,7 +14,8 @@
     (PADA_ONE(PADA_OP_INPUT) | PADA_ONE(PADA_OP_CONV) | PADA_ONE(PADA_OP_COMBINE) |  \
      PADA_ONE(PADA_OP_GAP) | PADA_ONE(PADA_OP_LINEAR) | PADA_ONE(PADA_OP_POOL) |     \
      PADA_ONE(PADA_OP_CONCAT) | PADA_ONE(PADA_OP_CONSTANT) | PADA_ONE(PADA_OP_TAP) | \
-     PADA_ONE(PADA_OP_PROBE) | PADA_ONE(PADA_OP_LOSS) | PADA_ONE(PADA_OP_DROP))
+     PADA_ONE(PADA_OP_PROBE) | PADA_ONE(PADA_OP_LOSS) | PADA_ONE(PADA_OP_DROP) |     \
+     PADA_ONE(PADA_OP_GATE))
 
 /* Those of cuda_conv.cu. */
 static const pada_conv_list general_convs = {
@@ -39,7 +40,7 @@ static pada_status check_node(const pada_program *q, const pada_node *node)
     if (node->op == PADA_OP_POOL && !pada_set_has(POOLS, (int)node->pool_kind))
         return PADA_FAIL(PADA_EUNSUPPORTED, "the cuda backend has no pools of kind %d",
                          (int)node->pool_kind);
-    if ((node->op == PADA_OP_GAP || node->op == PADA_OP_POOL) &&
+    if ((node->op == PADA_OP_GAP || node->op == PADA_OP_POOL || node->op == PADA_OP_GATE) &&
         !pada_set_has(ACTS, (int)node->act))
         return PADA_FAIL(PADA_EUNSUPPORTED, "the cuda backend has no activation %d",
                          (int)node->act);

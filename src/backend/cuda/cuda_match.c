@@ -230,7 +230,8 @@ static void match_forward(const matcher *k)
 static pada_value receiver(const pada_program *q, const pada_instr *instr)
 {
     if (instr->code == PADA_CODE_NORM_SUMS) return instr->dy;
-    if (instr->code == PADA_CODE_COMBINE_BWD || instr->code == PADA_CODE_CONCAT_BWD)
+    if (instr->code == PADA_CODE_COMBINE_BWD || instr->code == PADA_CODE_CONCAT_BWD ||
+        instr->code == PADA_CODE_GATE_BWD)
         return q->terms[instr->term].x;
     return q->nodes[instr->v].x;
 }

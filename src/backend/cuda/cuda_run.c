@@ -263,6 +263,31 @@ static void concat(const run *r, const pada_instr *instr, bool accumulate)
                       "concat_grad");
 }
 
+/* The gradient of x or that of s. */
+static void gate(const run *r, const pada_instr *instr, bool accumulate)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    const pada_value x = r->q->terms[node->first_term].x, s = r->q->terms[node->first_term + 1].x;
+    const bool forward = instr->code == PADA_CODE_GATE_FWD;
+    cuda_gate_job job = {.act = node->act,
+                         .shape = node->shape,
+                         .n_images = r->q->n_images,
+                         .x = value(r, x),
+                         .s = value(r, s),
+                         .y = forward ? value(r, instr->v) : grad(r, instr->v),
+                         .accumulate = accumulate};
+
+    if (forward) {
+        cuda_run_note(r, pada_cuda_gate(r->d->stream, &job), "gate");
+        return;
+    }
+    job.to = grad(r, r->q->terms[instr->term].x);
+    if (instr->term == node->first_term)
+        cuda_run_note(r, pada_cuda_gate_grad(r->d->stream, &job), "gate_grad");
+    else
+        cuda_run_note(r, pada_cuda_gate_factor_grad(r->d->stream, &job), "gate_factor_grad");
+}
+
 static cuda_linear_job linear_job(const run *r, const pada_instr *instr)
 {
     const pada_node *node = &r->q->nodes[instr->v];
@@ -420,6 +445,8 @@ static void run_instr(const run *r, const pada_instr *instr, bool accumulate)
     case PADA_CODE_GAP_BWD: gap(r, instr, accumulate); break;
     case PADA_CODE_CONSTANT_FWD:
     case PADA_CODE_CONSTANT_BWD: constant(r, instr); break;
+    case PADA_CODE_GATE_FWD:
+    case PADA_CODE_GATE_BWD: gate(r, instr, accumulate); break;
     case PADA_CODE_LINEAR_FWD:
     case PADA_CODE_LINEAR_BWD: linear(r, instr, accumulate); break;
     case PADA_CODE_LOSS_FWD: loss(r, instr); break;

@@ -380,6 +380,35 @@ static void concat(const run *r, const pada_instr *instr, int n)
     }
 }
 
+static void gate(const run *r, const pada_instr *instr, int n)
+{
+    const pada_node *node = &r->q->nodes[instr->v];
+    const bool forward = instr->code == PADA_CODE_GATE_FWD;
+    const int64_t plane = (int64_t)node->shape.h * node->shape.w;
+    const int tx = node->first_term, ts = tx + 1;
+    const double *x = value(r, r->q->terms[tx].x, n), *s = value(r, r->q->terms[ts].x, n);
+    double *y = forward ? value(r, instr->v, n) : grad(r, instr->v, n);
+    double *dx = forward ? NULL : grad(r, r->q->terms[tx].x, n);
+    double *ds = forward ? NULL : grad(r, r->q->terms[ts].x, n);
+
+    for (int c = 0; c < node->shape.c; c++) {
+        const double factor = 1 / (1 + exp(-s[c]));
+        double sum = 0;
+        for (int64_t i = c * plane; i < (c + 1) * plane; i++) {
+            const double a = pada_ref_act(node->act, x[i]);
+            if (forward) {
+                y[i] = a * factor;
+                continue;
+            }
+            sum += y[i] * a;
+            dx[i] = (r->q->term_plans[tx].accumulate ? dx[i] : 0) +
+                    y[i] * factor * pada_ref_act_slope(node->act, x[i]);
+        }
+        if (!forward)
+            ds[c] = (r->q->term_plans[ts].accumulate ? ds[c] : 0) + sum * factor * (1 - factor);
+    }
+}
+
 static void constant(const run *r, const pada_instr *instr, int n)
 {
     const pada_node *node = &r->q->nodes[instr->v];
@@ -512,6 +541,8 @@ static void run_image(const run *r, const pada_instr *instr, int n)
     case PADA_CODE_DROP_BWD: drop(r, instr, n); break;
     case PADA_CODE_CONSTANT_FWD:
     case PADA_CODE_CONSTANT_BWD: constant(r, instr, n); break;
+    case PADA_CODE_GATE_FWD:
+    case PADA_CODE_GATE_BWD: gate(r, instr, n); break;
     case PADA_CODE_CONV_BWD: conv_backward(r, instr, n); break;
     case PADA_CODE_TAP_KEEP:
     case PADA_CODE_ALIGN_FWD:
