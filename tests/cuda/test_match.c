@@ -59,6 +59,7 @@ static access access_of(const pada_program *q, const pada_instr *instr)
     case PADA_CODE_CONV_FWD:
     case PADA_CODE_GAP_FWD:
     case PADA_CODE_POOL_FWD:
+    case PADA_CODE_DROP_FWD:
     case PADA_CODE_LINEAR_FWD:
         if (node->x != PADA_ZERO) a.reads[a.n_reads++] = node->x;
         a.writes[a.n_writes++] = instr->v;
@@ -70,6 +71,7 @@ static access access_of(const pada_program *q, const pada_instr *instr)
     case PADA_CODE_LINEAR_BWD:
     case PADA_CODE_GAP_BWD:
     case PADA_CODE_POOL_BWD:
+    case PADA_CODE_DROP_BWD:
         a.reads[a.n_reads++] = grad + instr->v;
         if (node->x != PADA_ZERO) a.writes[a.n_writes++] = grad + node->x;
         break;
