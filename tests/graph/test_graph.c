@@ -290,6 +290,28 @@ static void test_wrong_losses_stick(void **state)
     assert_int_equal(g->n_nodes, l + 1);
 }
 
+/* Drops are numbered as they are asked for, those that are not added among them. */
+static void test_drops(void **state)
+{
+    pada_graph *g = *state;
+
+    for (int i = 0; i < 2; i++) {
+        pada_graph_reset(g);
+        g->drops = PADA_ONE(PADA_DROP_IMAGES);
+        const pada_value x = features(g, 9, 9);
+        assert_int_equal(pada_graph_drop(g, x, PADA_DROP_ELEMENTS), x);
+        assert_int_equal(pada_graph_drop(g, PADA_ZERO, PADA_DROP_IMAGES), PADA_ZERO);
+        for (int k = 0; k < 2; k++) {
+            const pada_value y = pada_graph_drop(g, x, PADA_DROP_IMAGES);
+            assert_int_equal(y, x + 1 + k);
+            assert_int_equal(g->nodes[y].drop.mask, 2 + k);
+            assert_true(pada_shape_equal(g->nodes[y].shape, g->nodes[x].shape));
+        }
+        CHECK_OK(pada_graph_status(g));
+    }
+    g->drops = 0;
+}
+
 static void test_nothing_is_allocated(void **state)
 {
     pada_graph *g = *state;
@@ -340,6 +362,7 @@ int main(void)
         GRAPH_TEST(test_pool_and_concat),
         GRAPH_TEST(test_images_are_for_convolutions),
         GRAPH_TEST(test_wrong_losses_stick),
+        GRAPH_TEST(test_drops),
         GRAPH_TEST(test_too_much_sticks),
         GRAPH_TEST(test_zero),
         GRAPH_TEST(test_affine_norms),

@@ -265,7 +265,7 @@ static void check_complete(void)
         if (node->op == PADA_OP_COMBINE || node->op == PADA_OP_CONCAT || node->op == PADA_OP_GATE)
             want = (norms > 0) + (now > 0) + (later > 0);
         if (node->op == PADA_OP_CONV || node->op == PADA_OP_LINEAR || node->op == PADA_OP_GAP ||
-            node->op == PADA_OP_POOL || node->op == PADA_OP_CONSTANT)
+            node->op == PADA_OP_POOL || node->op == PADA_OP_CONSTANT || node->op == PADA_OP_DROP)
             want = 1;
         if (node->op == PADA_OP_TAP) want = node->x != PADA_ZERO;
         if (node->op == PADA_OP_CONV && is_only_probed(v)) want = 0;
@@ -597,6 +597,46 @@ static void test_pools_and_concatenations(void **state)
     plan_fixture_close(&f);
 }
 
+/* Training only: drops, one of them beside another reader, and an auxiliary loss in the middle. */
+static void test_drops_and_auxiliary_losses(void **state)
+{
+    static const pada_conv first = {3, 4, 3, 1, 1, PADA_ACT_NONE, 1, 1, 0},
+                           conv = {4, 4, 3, 1, 1, PADA_ACT_RELU, 1, 1, 0};
+    plan_fixture f;
+
+    (void)state;
+    make_fixture(&f, 1);
+    pada_graph *g = f.graph;
+    for (int train = 0; train < 2; train++) {
+        pada_graph_reset(g);
+        g->drops = train ? PADA_ANY : 0;
+        g->auxiliary = train;
+        const pada_value x = pada_graph_input(g, (pada_shape){3, 8, 8});
+        const pada_value z = pada_graph_conv(g, x, &first, 0, -1);
+        const pada_value y = pada_graph_combine(g, (pada_term[]){pada_norm_term(z)}, 1);
+        const pada_value side = pada_graph_gap(g, y, PADA_ACT_RELU);
+        pada_graph_auxiliary_loss(g, pada_graph_linear(g, side, 10, 768, 832), 0.4);
+        const pada_value w = pada_graph_conv(g, y, &conv, 128, -1);
+        const pada_value branch = pada_graph_drop(
+            g, pada_graph_combine(g, (pada_term[]){pada_norm_term(w)}, 1), PADA_DROP_IMAGES);
+        const pada_value end = pada_graph_combine(
+            g,
+            (pada_term[]){{.kind = PADA_TERM_IDENTITY, .x = branch},
+                          {.kind = PADA_TERM_IDENTITY, .x = y},
+                          pada_norm_term(pada_graph_drop(g, y, PADA_DROP_IMAGES))},
+            3);
+        const pada_value features =
+            pada_graph_drop(g, pada_graph_gap(g, end, PADA_ACT_RELU), PADA_DROP_ELEMENTS);
+        pada_graph_loss(g, pada_graph_linear(g, features, 10, 512, 640));
+        CHECK_OK(pada_graph_status(g));
+        pada_graph_simplify(g);
+        assert_int_equal(g->n_nodes, train ? 15 : 8);
+        pada_plan_build(f.plan, g, f.backend, f.device, N_IMAGES, train);
+        check_program(&f, pada_plan_program(f.plan), train);
+    }
+    plan_fixture_close(&f);
+}
+
 static void test_out_of_memory(void **state)
 {
     const int64_t live = pada_mem_live();
@@ -626,6 +666,7 @@ int main(void)
         cmocka_unit_test(test_all_cells),
         cmocka_unit_test(test_deep_networks),
         cmocka_unit_test(test_pools_and_concatenations),
+        cmocka_unit_test(test_drops_and_auxiliary_losses),
         cmocka_unit_test(test_taps),
         cmocka_unit_test(test_extremes_are_extreme),
         cmocka_unit_test(test_numbers_of_stages),

@@ -2,10 +2,10 @@
 """pada against PyTorch on random networks of the spaces macro, proxyless and darts, in both forms.
 
 Weights go both ways by name: pada makes them, this script moves them away from their first values, pada loads them
-again. `ref` (float64 loops) must be within 1e-9 of PyTorch float64 in logits, losses and every gradient, and have no
-gradient for parameters that the network does not use. `cpu` must be no further from float64 than twice PyTorch's
-float32, or 1e-5; where rounding has put a value on the other side of an activation, other weights and images are tried:
-chance hits one set of them and not the next, a bug hits all.
+again. Final forms are trained with smoothed labels. `ref` (float64 loops) must be within 1e-9 of PyTorch float64 in
+logits, losses and every gradient, and have no gradient for parameters that the network does not use. `cpu` must be no
+further from float64 than twice PyTorch's float32, or 1e-5; where rounding has put a value on the other side of an
+activation, other weights and images are tried: chance hits one set of them and not the next, a bug hits all.
 
 Exit status: 0 all within the limits, 1 something is not, 77 no PyTorch here (PADA_TORCH_PYTHON names the Python that
 has it).
@@ -31,7 +31,7 @@ except ImportError as error:
     sys.exit(77)
 
 REF_LIMIT, FLOAT_LIMIT, FACTOR, TRIES = 1e-9, 1e-5, 2.0, 3
-CLASSES, BATCH = 7, 12
+CLASSES, BATCH, SMOOTHING = 7, 12, 0.1
 
 
 def call(program, *flags):
@@ -43,10 +43,11 @@ def call(program, *flags):
 def run_torch(space, sizes, path, final, arrays, images, labels, dtype):
     weights = spaces_torch.Weights(arrays, dtype)
     logits, auxiliary = spaces_torch.SPACES[space][0](weights, images.to(dtype), path, final, sizes)
-    losses = F.cross_entropy(logits, labels, reduction="none")
+    smoothing = SMOOTHING if final else 0.0
+    losses = F.cross_entropy(logits, labels, reduction="none", label_smoothing=smoothing)
     loss = losses.mean()
     if auxiliary is not None:
-        loss = loss + 0.4 * F.cross_entropy(auxiliary, labels)
+        loss = loss + 0.4 * F.cross_entropy(auxiliary, labels, label_smoothing=smoothing)
     loss.backward()
     results = {"logits": logits, "losses": losses}
     for name in weights.used:
@@ -114,7 +115,7 @@ class Comparison:
         limit = max(FACTOR * distance(narrow, exact), FLOAT_LIMIT)
         for backend in ("ref", "cpu"):
             call(self.dump, f"--data={data}", f"--weights={file}", f"--out={out}", f"--backend={backend}",
-                 f"--path={path}", *(["--final"] if final else []), *self.flags)
+                 f"--path={path}", *(["--final", f"--label-smoothing={SMOOTHING}"] if final else []), *self.flags)
             results = {name[2:]: value for name, value in load_file(out).items()}
             self.check_unused(backend, path, results, exact)
             if backend == "ref":

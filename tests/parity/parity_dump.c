@@ -15,6 +15,7 @@
 #include "base/option.h"
 #include "engine/engine.h"
 #include "engine/engine_inspect.h"
+#include "engine/engine_regularize.h"
 #include "engine/engine_results.h"
 #include "engine/engine_weights.h"
 #include "tensor/safetensors.h"
@@ -22,6 +23,7 @@
 typedef struct dump_args {
     const char *data, *weights, *out, *paths, *backend, *space, *dialect;
     int64_t classes, image_size, threads, init_seed;
+    double label_smoothing;
     bool is_final;
     const pada_space_ops *ops;
     pada_space_settings settings;
@@ -38,6 +40,11 @@ static const pada_opt options_table[] = {
     {.name = "space", .type = PADA_OPT_STRING, .offset = FIELD(space), .default_value = "nb201"},
     {.name = "dialect", .type = PADA_OPT_STRING, .offset = FIELD(dialect), .default_value = "list"},
     {.name = "final", .type = PADA_OPT_BOOL, .offset = FIELD(is_final), .default_value = "false"},
+    {.name = "label-smoothing",
+     .type = PADA_OPT_DOUBLE,
+     .offset = FIELD(label_smoothing),
+     .min = 0,
+     .max = 1},
     {.name = "classes", .type = PADA_OPT_INT, .offset = FIELD(classes), .min = 1, .max = 65536},
     {.name = "image-size",
      .type = PADA_OPT_INT,
@@ -263,6 +270,7 @@ static pada_status run(const dump_args *args)
     if ((st = read_data(&data, args->data)) != PADA_OK) goto out;
     if ((st = make_engine(&e, args, data.n, data.image_size)) != PADA_OK) goto out;
     if ((st = pada_engine_load_weights(e, args->weights)) != PADA_OK) goto out;
+    pada_engine_smooth_labels(e, args->label_smoothing);
     if ((st = dump_paths(&results, e, &data, args)) != PADA_OK) goto out;
     const char *const metadata[][2] = {{"backend", pada_engine_describe(e)}};
     st = pada_safetensors_write(args->out, results.tensors, results.n, metadata, 1);
