@@ -11,6 +11,18 @@ pada_feature pada_build_conv_norm(pada_builder *b, pada_feature x, const pada_co
     return pada_build_sum(b, z.shape, &norm, 1);
 }
 
+/* act(x), each channel by what all of them say about it. */
+static pada_feature squeeze_excite(pada_builder *b, pada_feature x, const pada_mobile_block *block)
+{
+    const pada_conv squeeze = pada_conv_make(x.shape.c, block->squeeze, 1, 1, 0, PADA_ACT_NONE);
+    const pada_conv excite = pada_conv_make(block->squeeze, x.shape.c, 1, 1, 0, PADA_ACT_RELU);
+    pada_feature s = pada_build_gap(b, x, block->act);
+
+    s = pada_build_conv(b, s, &squeeze, PADA_BIAS_ADDED, block->names->squeeze);
+    s = pada_build_conv(b, s, &excite, PADA_BIAS_ADDED, block->names->excite);
+    return pada_build_gate(b, x, block->act, s);
+}
+
 pada_feature pada_build_mobile(pada_builder *b, pada_feature x, const pada_mobile_block *block)
 {
     const int hidden = x.shape.c * block->expand;
@@ -29,7 +41,12 @@ pada_feature pada_build_mobile(pada_builder *b, pada_feature x, const pada_mobil
         pada_conv_make(hidden, hidden, block->kernel, block->stride, block->kernel / 2, act);
     depthwise.groups = hidden;
     h = pada_build_conv_norm(b, h, &depthwise, &names->depthwise);
-    const pada_conv project = pada_conv_make(hidden, block->c_out, 1, 1, 0, block->act);
+    act = block->act;
+    if (block->squeeze > 0) {
+        h = squeeze_excite(b, h, block);
+        act = PADA_ACT_NONE;
+    }
+    const pada_conv project = pada_conv_make(hidden, block->c_out, 1, 1, 0, act);
     h = pada_build_conv(b, h, &project, PADA_BIAS_NONE, names->project.conv);
     pada_build_norm(b, h, names->project.norm, &terms[0]);
     return pada_build_sum(b, h.shape, terms, block->is_residual ? 2 : 1);

@@ -3,7 +3,8 @@
  *   x - 1x1 - norm - act - k x k of every channel by itself - norm - act - 1x1 - norm - (+ x) - y
  *      c_in       expand * c_in                    stride                     c_out
  *
- * With expand 1 the first convolution is left out. */
+ * With expand 1 the first convolution is left out. With squeeze and excitation, what the last convolution reads is
+ * multiplied by the sigmoid of two 1x1 convolutions of its mean. */
 #ifndef PADA_SPACE_MOBILE_BLOCK_H
 #define PADA_SPACE_MOBILE_BLOCK_H
 
@@ -20,12 +21,14 @@ typedef struct pada_conv_names {
 
 typedef struct pada_mobile_names {
     pada_conv_names expand, depthwise, project;
+    const char *squeeze, *excite; /* NULL: there is none */
 } pada_mobile_names;
 
 typedef struct pada_mobile_block {
     int c_out, kernel, expand, stride;
     pada_act act;    /* inside */
     pada_act act_in; /* through which x is read; NONE where x is added */
+    int squeeze;     /* channels between the two convolutions of squeeze and excitation; 0: none */
     bool is_residual;
     const pada_mobile_names *names;
 } pada_mobile_block;

@@ -102,7 +102,7 @@ static pada_feature walk_downsample(pada_builder *b, pada_feature x, int c_out, 
 static pada_feature walk_layer(pada_builder *b, int layer, pada_feature x)
 {
     static const pada_mobile_names names = {
-        {"conv.0", "conv.1"}, {"conv.3", "conv.4"}, {"conv.6", "conv.7"}};
+        {"conv.0", "conv.1"}, {"conv.3", "conv.4"}, {"conv.6", "conv.7"}, NULL, NULL};
     const bool is_first = (chain.is_inner >> layer & 1) == 0;           /* of its stage */
     const pada_act act_in = layer == 0 ? PADA_ACT_RELU : PADA_ACT_NONE; /* that of the stem */
     const int c_out = is_first ? 2 * x.shape.c : x.shape.c;

@@ -21,6 +21,7 @@ enum { FIRST_CONV, FIRST_BLOCK, FIRST_STAGE, MIX = FIRST_STAGE + N_STAGES }; /* 
 
 typedef struct settings {
     int64_t width;
+    double se;
     pada_int_list widths;
 } settings;
 
@@ -40,6 +41,15 @@ static const pada_opt options[] = {
      .meta = "N,N,..",
      .help = "all nine widths: first convolution, first block, six stages, last convolution "
              "(default: 32,16,24,40,80,96,192,320,1280)"},
+    {.name = "se",
+     .type = PADA_OPT_DOUBLE,
+     .offset = offsetof(settings, se),
+     .default_value = "0",
+     .min = 0,
+     .max = 1,
+     .meta = "X",
+     .help =
+         "squeeze and excitation in all blocks, of this share of their input channels; 0: none"},
     {.name = NULL},
 };
 
@@ -125,7 +135,18 @@ static int site_slot(const pada_space *space, int site)
 static const pada_mobile_names block_names = {
     {"inverted_bottleneck.conv", "inverted_bottleneck.bn"},
     {"depth_conv.conv", "depth_conv.bn"},
-    {"point_linear.conv", "point_linear.bn"}};
+    {"point_linear.conv", "point_linear.bn"},
+    "depth_conv.se.fc.reduce",
+    "depth_conv.se.fc.expand"};
+
+/* Channels of squeeze and excitation in a block that reads c_in. */
+static int squeeze_of(const pada_space *space, int c_in)
+{
+    const double share = settings_of(space)->se;
+    const int n = (int)(share * c_in + 0.5);
+
+    return share > 0 && n < 1 ? 1 : n;
+}
 
 /* Layer 0 is blocks.1: the first block is no choice. */
 static int enter_layer(pada_builder *b, int layer, int choice)
@@ -154,6 +175,7 @@ static pada_feature walk_layer(const pada_space *space, pada_builder *b, int lay
                                                    .expand = pada_proxyless_expand(choice),
                                                    .stride = shape.stride,
                                                    .act = PADA_ACT_RELU6,
+                                                   .squeeze = squeeze_of(space, shape.c_in),
                                                    .is_residual = is_inner(space, layer),
                                                    .names = &block_names});
         pada_build_leave(b, mark);
@@ -173,6 +195,7 @@ static pada_feature walk_first_block(const pada_space *space, pada_builder *b, p
                              .stride = 1,
                              .act = PADA_ACT_RELU6,
                              .act_in = PADA_ACT_RELU6, /* that of the first convolution */
+                             .squeeze = squeeze_of(space, x.shape.c),
                              .names = &block_names});
 
     pada_build_leave(b, mark);

@@ -34,6 +34,12 @@ class Weights:
         return self.linear(x.mean((2, 3)), name)
 
 
+def squeeze_excite(w, x, name):
+    s = x.mean((2, 3), keepdim=True)
+    s = F.relu(w.conv(s, name + "reduce") + w.get(name + "reduce.bias").view(1, -1, 1, 1))
+    return x * torch.sigmoid(w.conv(s, name + "expand") + w.get(name + "expand.bias").view(1, -1, 1, 1))
+
+
 def mobile(w, x, name, modules, kernel, expand, stride, act, residual):
     """The inverted bottleneck; modules are (conv, norm) of its three layers."""
     (wide, wide_norm), (deep, deep_norm), (narrow, narrow_norm) = modules
@@ -41,6 +47,8 @@ def mobile(w, x, name, modules, kernel, expand, stride, act, residual):
     if expand > 1:
         y = act(w.norm(w.conv(y, name + wide), name + wide_norm))
     y = act(w.norm(w.conv(y, name + deep, stride, kernel // 2, channels), name + deep_norm))
+    if name + "depth_conv.se.fc.reduce.weight" in w.tensors:
+        y = squeeze_excite(w, y, name + "depth_conv.se.fc.")
     y = w.norm(w.conv(y, name + narrow), name + narrow_norm)
     return x + y if residual else y
 
@@ -161,7 +169,7 @@ def darts(w, images, text, final, sizes):
 
 SPACES = {
     "macro": (macro, macro_random, {"channels": 4, "features": 16}, 16),
-    "proxyless": (proxyless, proxyless_random, {"widths": "4,4,4,6,8,10,12,14,20"}, 64),
+    "proxyless": (proxyless, proxyless_random, {"widths": "4,4,4,6,8,10,12,14,20", "se": 0.25}, 64),
     "darts": (darts, darts_random, {"channels": 4, "cells": 5, "final-channels": 4, "final-cells": 6}, 32),
 }
 

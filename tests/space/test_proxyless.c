@@ -114,6 +114,26 @@ static void test_costs_of_uniform_networks(void **state)
     }
 }
 
+/* What squeeze and excitation add, counted by hand: two 1x1 convolutions with biases of one pixel in every block, the first
+ * one (32 channels, expansion 1) and the layers (expansion 3). */
+static void test_costs_of_squeeze_and_excitation(void **state)
+{
+    static const int widths[] = {16, 24, 40, 80, 96, 192};
+    static const int repeats[] = {
+        1, 4, 4, 4, 4, 4}; /* layers that read the width: 3 of its stage, 1 of the next */
+    const pada_space space = proxyless_space("--se=0.25");
+    const pada_path path = {{0}};
+    int64_t macs = 2 * 32 * 8, params = macs + 32 + 8;
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        const int c = widths[i], hidden = 3 * c, squeeze = c / 4;
+        macs += repeats[i] * 2 * hidden * squeeze;
+        params += repeats[i] * (2 * hidden * squeeze + hidden + squeeze);
+    }
+    check_cost(&space, &path, 3191928 + params, 257422208 + macs);
+}
+
 /* Networks that were retrained on ImageNet, with costs counted elsewhere. */
 static void test_costs_of_retrained_networks(void **state)
 {
@@ -300,6 +320,7 @@ static void test_sizes_are_checked(void **state)
         const char *flags[4], *message;
     } bad[] = {
         {{"--width=4097", NULL}, "width 4097"},
+        {{"--se=2", NULL}, "--se: 2 is outside"},
         {{"--widths=1,2,3", NULL}, "widths: 3 numbers instead of 9"},
         {{"--width=24", "--widths=" GPU_WIDTHS, NULL}, "give one of them"},
         {{"--widths=40,24,32,56,112,128,256,432,9999", NULL}, "9999 is not in 1..4096"},
@@ -330,6 +351,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_costs_of_published_networks),
         cmocka_unit_test(test_costs_of_uniform_networks),
+        cmocka_unit_test(test_costs_of_squeeze_and_excitation),
         cmocka_unit_test(test_costs_of_retrained_networks),
         cmocka_unit_test(test_dialects),
         cmocka_unit_test(test_texts_are_strict),

@@ -32,7 +32,7 @@ static const space_case cases[] = {
      {"01201201"},
      {{"close", "share no weights"}, {"spos_depth", "has no score conv_depth"}}},
     {"proxyless",
-     {"--widths=2,2,2,3,4,4,5,6,8", NULL},
+     {"--widths=2,2,2,3,4,4,5,6,8", "--se=0.25", NULL},
      {"0 6 2 5 3 6 4 1 0 1 6 2 3 4 5 6 0 1 2 3 5"},
      {{"close", "share no weights"},
       {"spos_depth", "has no score conv_depth"},
