@@ -193,7 +193,7 @@ static int64_t live_macs(const bench *b, const pada_path *path)
     pada_cost cost;
 
     b->space.ops->canonical(&b->space, path, &live);
-    pada_space_cost(&b->space, &live, &cost);
+    pada_space_search_cost(&b->space, &live, &cost);
     return cost.macs;
 }
 

@@ -288,7 +288,7 @@ static double macs_of(const ranking *r, const job *j)
 {
     pada_cost cost;
 
-    pada_space_cost(r->space, &j->form, &cost);
+    pada_space_search_cost(r->space, &j->form, &cost);
     return (double)cost.macs;
 }
 

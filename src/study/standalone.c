@@ -38,7 +38,7 @@ static double macs_of(const standalone *s, int form)
 {
     pada_cost cost;
 
-    pada_space_cost(s->space, pada_path_index_get(s->forms, form), &cost);
+    pada_space_search_cost(s->space, pada_path_index_get(s->forms, form), &cost);
     return (double)cost.macs;
 }
 
