@@ -2,7 +2,7 @@
  *
  * These are the kernels for every shape; they have to be right. A weight gradient is a sum over all
  * pixels of the batch: chunks of images are summed apart, then added up in order. Where tensor cores can do
- * it, cuda_conv_mma.cu does.
+ * it, cuda_conv_mma.cu does; most depthwise ones are in cuda_depth.cu.
  *
  *   partial   [chunk][out][in of its group][kh][kw]
  */
@@ -64,6 +64,7 @@ cudaError_t pada_cuda_conv_forward(cudaStream_t stream, const cuda_conv_job *job
     const int64_t n = job->n_images * pada_shape_count(job->out);
 
     if (pada_cuda_conv_mma_fits(job)) return pada_cuda_conv_mma_forward(stream, job, z);
+    if (pada_cuda_depth_fits(&job->conv)) return pada_cuda_depth_forward(stream, job, z);
     cuda_launch(forward_kernel, cuda_blocks(n), CUDA_BLOCK, 0, stream, *job, n, z);
     return cudaPeekAtLastError();
 }
@@ -105,6 +106,8 @@ cudaError_t pada_cuda_conv_grad_in(cudaStream_t stream, const cuda_conv_job *job
 
     if (pada_cuda_conv_mma_fits(job) && job->dz.half)
         return pada_cuda_conv_mma_grad_in(stream, job);
+    if (pada_cuda_depth_fits(&job->conv) && job->conv.stride == 1)
+        return pada_cuda_depth_grad_in(stream, job);
     cuda_launch(grad_in_kernel, cuda_blocks(n), CUDA_BLOCK, 0, stream, *job, n);
     return cudaPeekAtLastError();
 }
@@ -198,6 +201,8 @@ cudaError_t pada_cuda_conv_grad_weight(cudaStream_t stream, const cuda_conv_job 
 
     if (pada_cuda_conv_mma_fits(job) && job->dz.half)
         (void)pada_cuda_conv_mma_weights(stream, job, chunk, chunks);
+    else if (pada_cuda_depth_fits(&job->conv))
+        (void)pada_cuda_depth_weights(stream, job, chunk, chunks);
     else
         cuda_launch(grad_weight_kernel, grid, CUDA_BLOCK, 0, stream, *job, chunk, n);
     const dim3 block(ADD_LANES, ADD_SLICES);

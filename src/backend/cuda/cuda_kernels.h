@@ -78,6 +78,18 @@ cudaError_t pada_cuda_conv_mma_grad_in(cudaStream_t stream, const cuda_conv_job 
 cudaError_t pada_cuda_conv_mma_weights(cudaStream_t stream, const cuda_conv_job *job, int chunk,
                                        int chunks);
 
+/* ---- cuda_depth.cu ----
+ *
+ * The same of depthwise convolutions; the functions above call them where they fit, the gradient of the input where
+ * the stride is 1. */
+
+bool pada_cuda_depth_fits(const pada_conv *conv);
+cudaError_t pada_cuda_depth_forward(cudaStream_t stream, const cuda_conv_job *job, cuda_tensor z);
+cudaError_t pada_cuda_depth_grad_in(cudaStream_t stream, const cuda_conv_job *job);
+/* partial [chunk][weights], for chunks of `chunk` images. */
+cudaError_t pada_cuda_depth_weights(cudaStream_t stream, const cuda_conv_job *job, int chunk,
+                                    int chunks);
+
 /* ---- cuda_combine.cu ---- */
 
 typedef struct cuda_term {
