@@ -171,21 +171,32 @@ static void add_backend(pada_text *out, const json_t *backend)
                   text_of(backend, "detail"));
 }
 
+/* The numbers of all slots whose choices are first seen at this one. */
+static void add_slots_like(pada_text *out, const json_t *slots, size_t first)
+{
+    const json_t *choices = json_array_get(slots, first);
+
+    pada_text_add(out, "\n  %-11s slots", "");
+    for (size_t i = first; i < json_array_size(slots); i++)
+        if (json_equal(json_array_get(slots, i), choices)) pada_text_add(out, " %zu", i);
+    pada_text_add(out, ":");
+    add_words(out, choices);
+}
+
 static void add_space(pada_text *out, const json_t *space)
 {
     const json_t *slots = json_object_get(space, "slots");
-    size_t i;
-    json_t *choices;
 
     pada_text_add(out,
-                  "  %-11s %s\n  %-11s %zu slots, %.17g paths; dialects:", text_of(space, "name"),
+                  "  %-11s %s\n  %-11s %zu slots, %.0f paths; dialects:", text_of(space, "name"),
                   text_of(space, "summary"), "", json_array_size(slots),
                   json_number_value(json_object_get(space, "paths")));
     add_words(out, json_object_get(space, "dialects"));
-    json_array_foreach(slots, i, choices)
-    {
-        pada_text_add(out, "\n  %-11s slot %zu:", "", i);
-        add_words(out, choices);
+    for (size_t i = 0; i < json_array_size(slots); i++) {
+        size_t before = 0;
+        while (!json_equal(json_array_get(slots, before), json_array_get(slots, i)))
+            before++;
+        if (before == i) add_slots_like(out, slots, i);
     }
     pada_text_add(out, "\n");
 }

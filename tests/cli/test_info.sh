@@ -12,7 +12,7 @@ for word in cpu ref null nb201 builtin cifar imagenet16 folder; do
     grep -q "^  $word " "$work/out" || complain "no line for $word"
 done
 expect_out_has '6 slots, 15625 paths; dialects: nb201 list naslib nni tuples'
-expect_out_has 'slot 5: none skip_connect nor_conv_1x1 nor_conv_3x3 avg_pool_3x3'
+expect_out_has 'slots 0 1 2 3 4 5: none skip_connect nor_conv_1x1 nor_conv_3x3 avg_pool_3x3'
 expect_out_has 'available: plain loops'
 for code in 0 1 2 65 66 69 75; do
     checks=$((checks + 1))
