@@ -70,8 +70,7 @@ static void pool_term(pada_builder *b, pada_feature x, pada_pool_kind kind, int 
         pada_build_norm(b, y, "1", term);
 }
 
-void pada_build_darts_op(pada_builder *b, pada_feature x, pada_darts_op op, int stride,
-                         pada_term *term)
+static void op_term(pada_builder *b, pada_feature x, pada_darts_op op, int stride, pada_term *term)
 {
     const int kernel = op == PADA_DARTS_SEP3 || op == PADA_DARTS_DIL3 ? 3 : 5;
     const separable dilated = {kernel, stride, 2, "op.1", "op.2", "op.3"};
@@ -93,6 +92,16 @@ void pada_build_darts_op(pada_builder *b, pada_feature x, pada_darts_op op, int 
     case PADA_DARTS_NONE:
     case PADA_DARTS_OPS: break;
     }
+}
+
+void pada_build_darts_op(pada_builder *b, pada_feature x, pada_darts_op op, int stride,
+                         pada_term *term)
+{
+    op_term(b, x, op, stride, term);
+    if (!pada_build_is_final(b) || (op == PADA_DARTS_SKIP && stride == 1)) return;
+    const pada_feature y = pada_build_sum(b, strided(x.shape, stride), term, 1);
+    *term =
+        (pada_term){.kind = PADA_TERM_IDENTITY, .x = pada_build_drop(b, y, PADA_DROP_IMAGES).value};
 }
 
 void pada_build_darts_auxiliary(pada_builder *b, pada_feature x, int classes, double weight)

@@ -177,6 +177,7 @@ static pada_feature walk_layer(const pada_space *space, pada_builder *b, int lay
                                                    .act = PADA_ACT_RELU6,
                                                    .squeeze = squeeze_of(space, shape.c_in),
                                                    .is_residual = is_inner(space, layer),
+                                                   .is_dropped = true,
                                                    .names = &block_names});
         pada_build_leave(b, mark);
     }
@@ -219,6 +220,7 @@ static void walk(const pada_space *space, pada_builder *b)
     const pada_conv mix = pada_conv_make(x.shape.c, width_of(space, MIX), 1, 1, 0, PADA_ACT_NONE);
     x = pada_build_conv_norm(b, x, &mix, &mix_names);
     x = pada_build_gap(b, x, PADA_ACT_RELU6);
+    if (pada_build_is_final(b)) x = pada_build_drop(b, x, PADA_DROP_ELEMENTS);
     pada_build_loss(b, pada_build_linear(b, x, space->config.classes, "classifier.linear"));
 }
 

@@ -545,6 +545,39 @@ static void test_sizes_are_checked(void **state)
     }
 }
 
+/* How many drops the training graph of a final network has. */
+static int count_drops(const pada_space *final, const pada_params *params, uint64_t kinds)
+{
+    pada_graph *graph;
+    int n = 0;
+
+    CHECK_OK(pada_graph_create(&graph, 4096, 4096));
+    graph->drops = kinds;
+    pada_space_build(final, params, &final->network, graph);
+    CHECK_OK(pada_graph_status(graph));
+    for (int i = 0; i < graph->n_nodes; i++)
+        n += graph->nodes[i].op == PADA_OP_DROP;
+    pada_graph_destroy(graph);
+    return n;
+}
+
+/* All operators but none and the identity: 7 of a normal cell; of a reduction cell 4, and two skips of stride 2. */
+static void test_drop_path(void **state)
+{
+    const pada_space space = darts_space(NULL);
+    const pada_path path = read_path(&space, BOTH, NULL);
+    pada_params *params;
+    pada_space final;
+
+    (void)state;
+    pada_space_finalise(&final, &space, &path);
+    CHECK_OK(pada_params_create(&params));
+    CHECK_OK(pada_space_declare(&final, params));
+    assert_int_equal(count_drops(&final, params, 0), 0);
+    assert_int_equal(count_drops(&final, params, PADA_ONE(PADA_DROP_IMAGES)), 18 * 7 + 2 * 6);
+    pada_params_destroy(params);
+}
+
 /* What makes the same space again. */
 static void test_flags(void **state)
 {
@@ -584,6 +617,7 @@ int main(void)
         cmocka_unit_test(test_costs_of_trained_networks),
         cmocka_unit_test(test_names_and_shapes),
         cmocka_unit_test(test_wider_supernet),
+        cmocka_unit_test(test_drop_path),
         cmocka_unit_test(test_flags),
         cmocka_unit_test(test_sizes_are_checked),
     };

@@ -282,6 +282,42 @@ static void test_names_and_shapes(void **state)
     check_shapes(&final, of_network);
 }
 
+/* How many drops the training graph of a network has. */
+static int count_drops(const pada_space *space, const pada_path *path, uint64_t kinds)
+{
+    pada_params *params;
+    pada_graph *graph;
+    int n = 0;
+
+    CHECK_OK(pada_params_create(&params));
+    CHECK_OK(pada_space_declare(space, params));
+    CHECK_OK(pada_graph_create(&graph, 512, 512));
+    graph->drops = kinds;
+    pada_space_build(space, params, path, graph);
+    CHECK_OK(pada_graph_status(graph));
+    for (int i = 0; i < graph->n_nodes; i++)
+        n += graph->nodes[i].op == PADA_OP_DROP;
+    pada_graph_destroy(graph);
+    pada_params_destroy(params);
+    return n;
+}
+
+/* Final networks drop what inner layers add, 11 here, and elements before the classifier. */
+static void test_drops(void **state)
+{
+    const pada_space space = proxyless_space(NULL);
+    const pada_path path = read_path(&space, GENES);
+    const uint64_t both = PADA_ONE(PADA_DROP_IMAGES) | PADA_ONE(PADA_DROP_ELEMENTS);
+    pada_space final;
+
+    (void)state;
+    pada_space_finalise(&final, &space, &path);
+    assert_int_equal(count_drops(&space, &path, both), 0);
+    assert_int_equal(count_drops(&final, &path, 0), 0);
+    assert_int_equal(count_drops(&final, &path, PADA_ONE(PADA_DROP_IMAGES)), 11);
+    assert_int_equal(count_drops(&final, &path, both), 12);
+}
+
 static int64_t count(const pada_params *params)
 {
     int64_t n = 0;
@@ -357,6 +393,7 @@ int main(void)
         cmocka_unit_test(test_texts_are_strict),
         cmocka_unit_test(test_slots_and_forms),
         cmocka_unit_test(test_names_and_shapes),
+        cmocka_unit_test(test_drops),
         cmocka_unit_test(test_sizes_of_supernets),
         cmocka_unit_test(test_sizes_are_checked),
     };
