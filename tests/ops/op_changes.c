@@ -66,6 +66,7 @@ static const struct {
     {C_IN, 24},
     {C_OUT, 5},
     {C_OUT, 24},
+    {C_OUT, 36},
     {H, 7},
     {H, 10},
     {W, 5},

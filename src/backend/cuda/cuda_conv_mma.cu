@@ -26,13 +26,34 @@ bool pada_cuda_conv_mma_fits(const cuda_conv_job *job)
                                  PADA_ANY,
                                  /* dilations */ PADA_ONE(1),
                                  /* groupings */ PADA_ONE(PADA_DENSE),
-                                 /* acts */ PADA_ONE(PADA_ACT_NONE) | PADA_ONE(PADA_ACT_RELU),
-                                 /* offsets */ PADA_ONE(0)};
+                                 /* acts */ PADA_ONE(PADA_ACT_NONE) | PADA_ONE(PADA_ACT_RELU) |
+                                     PADA_ONE(PADA_ACT_RELU6),
+                                 /* offsets */ PADA_ANY};
     const int64_t most = INT32_MAX;
+    const int c = job->conv.c_out;
+    /* Tiles of 8 channels; what is missing to one is zero, which pays where there are many, and products are large. */
+    const bool whole = c % 8 == 0 || (job->conv.kernel == 1 && c % 2 == 0 && c > 16);
 
-    return job->x.half && pada_conv_in(&list, &job->conv) && job->conv.c_out % 8 == 0 &&
+    return job->x.half && pada_conv_in(&list, &job->conv) && whole &&
            job->n_images * job->x.stride < most &&
            job->n_images * pada_shape_count(job->out) < most;
+}
+
+/* The smaller of a bfloat16 that is not negative and 6; NaN stays. */
+static __device__ __forceinline__ uint32_t at_most_6(uint32_t bits)
+{
+    const uint32_t six = 0x40c0, infinity = 0x7f80;
+
+    return bits > six && bits <= infinity ? six : bits;
+}
+
+/* The activation of two bfloat16 numbers. */
+static __device__ __forceinline__ uint32_t activate2(pada_act act, uint32_t pair)
+{
+    if (act == PADA_ACT_NONE) return pair;
+    pair = cuda_relu2(pair);
+    if (act == PADA_ACT_RELU) return pair;
+    return at_most_6(pair & 0xffff) | at_most_6(pair >> 16) << 16;
 }
 
 /* ---- forward, and the gradient of the input ---- */
@@ -53,7 +74,8 @@ template <bool BACKWARD>
 static __device__ __forceinline__ origin origin_of(const cuda_conv_job &j, const gather &m, int p)
 {
     const int plane = m.out.h * m.out.w, n = p / plane, in_image = p - n * plane;
-    const int h = in_image / m.out.w, w = in_image - h * m.out.w, pad = j.conv.pad;
+    const int h = in_image / m.out.w, w = in_image - h * m.out.w;
+    const int pad = j.conv.pad - j.conv.offset;
     origin o = {n, BACKWARD ? h + pad : h * j.conv.stride - pad,
                 BACKWARD ? w + pad : w * j.conv.stride - pad};
 
@@ -106,7 +128,7 @@ static __device__ __forceinline__ uint32_t gather_pair(const cuda_conv_job &j, c
         else
             pair |= (uint32_t)x[at + s.c] << (16 * i);
     }
-    return !BACKWARD && j.conv.act == PADA_ACT_RELU ? cuda_relu2(pair) : pair;
+    return BACKWARD ? pair : activate2(j.conv.act, pair);
 }
 
 /* Weight between row k and channel n of `to`. */
@@ -227,13 +249,13 @@ static __device__ __forceinline__ uint32_t input_at(const cuda_conv_job &j, cons
                                                     int p, int plane, summand s)
 {
     const int h = p / j.out.w, w = p - h * j.out.w;
-    const int ih = h * j.conv.stride + s.kh - j.conv.pad;
-    const int iw = w * j.conv.stride + s.kw - j.conv.pad;
+    const int pad = j.conv.pad - j.conv.offset;
+    const int ih = h * j.conv.stride + s.kh - pad, iw = w * j.conv.stride + s.kw - pad;
 
     if (p >= plane || s.c >= j.conv.c_in || ih < 0 || iw < 0 || ih >= j.in.h || iw >= j.in.w)
         return 0;
     const uint32_t v = x[(ih * j.in.w + iw) * j.in.c + s.c];
-    return j.conv.act == PADA_ACT_RELU ? cuda_relu2(v) : v;
+    return activate2(j.conv.act, v);
 }
 
 /* A block: 16 channels out, COLUMN_TILES * 8 columns (in, kh, kw) in PyTorch's order (blockIdx.x), one chunk of
