@@ -13,7 +13,7 @@ if [ "$PADA_BUILD" != "$PADA_SOURCE/build/$preset" ] || [ ! -e "$PADA_BUILD/buil
 fi
 mkdir "$work/copy"
 cd "$work/copy"
-cp -r "$PADA_SOURCE/CMakeLists.txt" "$PADA_SOURCE/CMakePresets.json" "$PADA_SOURCE/cmake" "$PADA_SOURCE/include" \
+cp -r "$PADA_SOURCE/CMakeLists.txt" "$PADA_SOURCE/CMakePresets.json" "$PADA_SOURCE/cmake" "$PADA_SOURCE/include" "$PADA_SOURCE/bench" \
     "$PADA_SOURCE/src" "$PADA_SOURCE/tools" "$PADA_SOURCE/docs" "$PADA_SOURCE"/*.md "$PADA_SOURCE/LICENSE" .
 cat >"$work/bin/make" <<END
 #!/bin/sh
