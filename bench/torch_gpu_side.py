@@ -7,21 +7,15 @@ milliseconds of one run, peak of the device's memory. The first line it writes s
 """
 import argparse
 import contextlib
+import functools
 import json
-import os
 import sys
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, os.path.join(ROOT, "tests/parity"))
-
 try:
     import torch
-    import torch.nn.functional as F
 
-    import nb201_torch
-    import spaces_torch
-    from safetensors.numpy import load_file
+    import torch_nets
 except ImportError as error:
     print(error, file=sys.stderr)
     sys.exit(77)
@@ -35,50 +29,6 @@ SETTINGS = {
     "bf16_channels_last": {"tf32", "bf16", "channels_last"},
     "bf16_graph": {"tf32", "bf16", "channels_last", "graph"},
 }
-
-
-class SpaceNet:
-    """A supernet of another space, by the functions of the parity tests."""
-
-    def __init__(self, space, weights):
-        self.function = spaces_torch.SPACES[space][0]
-        self.weights = spaces_torch.Weights(load_file(weights), torch.float32)
-        self.image_size = {"proxyless": 224}.get(space, 32)
-        self.classes = {"proxyless": 1000}.get(space, 10)
-        self.sizes = {"cells": 8, "final-cells": 20}
-
-    def place(self, channels_last):
-        for name, tensor in self.weights.tensors.items():
-            tensor = tensor.detach().cuda()
-            if channels_last and tensor.dim() == 4:
-                tensor = tensor.contiguous(memory_format=torch.channels_last)
-            self.weights.tensors[name] = tensor.requires_grad_()
-        return self
-
-    def parameters(self):
-        return list(self.weights.tensors.values())
-
-    def __call__(self, images, path):
-        return self.function(self.weights, images, path, False, self.sizes)[0]
-
-
-class Supernet201:
-    image_size, classes = 32, 10
-
-    def __init__(self, channels, cells):
-        self.net = nb201_torch.Supernet(channels, cells)
-
-    def place(self, channels_last):
-        self.net = self.net.cuda()
-        if channels_last:
-            self.net = self.net.to(memory_format=torch.channels_last)
-        return self
-
-    def parameters(self):
-        return list(self.net.parameters())
-
-    def __call__(self, images, path):
-        return self.net(images, path)
 
 
 class Captured:
@@ -105,14 +55,9 @@ class Captured:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("mode", choices=["step", "eval"])
     parser.add_argument("--setting", choices=list(SETTINGS), required=True)
-    parser.add_argument("--batch", type=int, required=True)
-    parser.add_argument("--space", default="nb201")
-    parser.add_argument("--weights", help="of another space: a file of `pada init`")
-    parser.add_argument("--channels", type=int, help="of nb201")
-    parser.add_argument("--cells", type=int, help="of nb201")
     parser.add_argument("--burst", type=int, required=True)
+    torch_nets.add_arguments(parser)
     args = parser.parse_args()
     if not torch.cuda.is_available():
         print("PyTorch finds no CUDA device", file=sys.stderr)
@@ -122,30 +67,8 @@ def main():
     torch.backends.cudnn.benchmark = True
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = "tf32" in wanted
     torch.manual_seed(0)
-    net = Supernet201(args.channels, args.cells) if args.space == "nb201" else SpaceNet(args.space, args.weights)
-    net.place("channels_last" in wanted)
-    images = torch.randn(args.batch, 3, net.image_size, net.image_size).cuda()
-    labels = torch.randint(net.classes, (args.batch,)).cuda()
-    if "channels_last" in wanted:
-        images = images.to(memory_format=torch.channels_last)
-    optimiser = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9, weight_decay=2.5e-4)
-
-    def precision():
-        return torch.autocast("cuda", torch.bfloat16) if "bf16" in wanted else contextlib.nullcontext()
-
-    def step(path):
-        optimiser.zero_grad(set_to_none=True)
-        with precision():
-            loss = F.cross_entropy(net(images, path), labels)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(net.parameters(), 5.0)
-        optimiser.step()
-
-    def evaluate(path):
-        with torch.inference_mode(), precision():
-            F.cross_entropy(net(images, path), labels)
-
-    run = step if args.mode == "step" else evaluate
+    precision = functools.partial(torch.autocast, "cuda", torch.bfloat16) if "bf16" in wanted else contextlib.nullcontext
+    run = torch_nets.make_run(args, "cuda", "channels_last" in wanted, precision)
     if "graph" in wanted:
         run = Captured(run)
     print(json.dumps({"torch": torch.__version__, "device": torch.cuda.get_device_name()}), flush=True)

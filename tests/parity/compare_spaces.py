@@ -22,6 +22,7 @@ try:
     import torch.nn.functional as F
     from safetensors.numpy import load_file, save_file
 
+    import random_paths
     import spaces_torch
 except ImportError as error:
     python = os.environ.pop("PADA_TORCH_PYTHON", None)
@@ -76,7 +77,7 @@ def distance(results, exact):
 class Comparison:
     def __init__(self, dump, space, folder):
         self.dump, self.space, self.folder = dump, space, folder
-        self.sizes, self.image_size = spaces_torch.SPACES[space][2:]
+        self.sizes, self.image_size = spaces_torch.SPACES[space][1:]
         self.flags = [f"--space={space}", f"--dialect={space}", f"--classes={CLASSES}", "--threads=2"]
         self.flags += [f"--{key}={value}" for key, value in self.sizes.items()]
         self.failures, self.n_flips, self.ref_worst, self.ratios = [], 0, 0.0, []
@@ -144,7 +145,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for space in args.spaces:
             c = Comparison(args.dump, space, folder)
-            paths = spaces_torch.random_paths(space, args.networks, args.seed)
+            paths = random_paths.random_paths(space, args.networks, args.seed)
             for i, path in enumerate(paths):
                 c.check(args.seed + i, path, final=i % 2 == 1)
             print(f"{space}: {args.networks} networks, half of them in final form; ref within {c.ref_worst:.1e}; "

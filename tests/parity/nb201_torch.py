@@ -5,7 +5,6 @@ Batch norm has no affine parameters and no running statistics; hence the convolu
 """
 import torch
 import torch.nn as nn
-import torch.nn.functional as F
 
 OPS = ["none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3"]
 EDGES = [(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2)]  # (to, from), in path order
@@ -122,12 +121,3 @@ def random_paths(n, seed=0):
 
     rng = random.Random(seed)
     return [tuple(rng.randrange(5) for _ in range(6)) for _ in range(n)]
-
-
-def train_step(net, optimiser, x, y, path):
-    optimiser.zero_grad(set_to_none=True)
-    loss = F.cross_entropy(net(x, path), y)
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(net.parameters(), 5.0)
-    optimiser.step()
-    return loss

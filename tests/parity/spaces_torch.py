@@ -4,10 +4,10 @@ A network is a function of images that returns logits and those of its auxiliary
 parameters and remembers which were used. The search form has batch norms without scale and shift, but for the stem of
 darts; the final form has them everywhere.
 """
-import random
-
 import torch
 import torch.nn.functional as F
+
+from random_paths import OPS
 
 
 class Weights:
@@ -55,10 +55,6 @@ def mobile(w, x, name, modules, kernel, expand, stride, act, residual):
 
 # ---- macro ----
 
-def macro_random(rng):
-    return "".join(str(rng.randrange(3)) for _ in range(8))
-
-
 def macro(w, images, code, final, _):
     modules = [("conv.0", "conv.1"), ("conv.3", "conv.4"), ("conv.6", "conv.7")]
     x = F.relu(w.norm(w.conv(images, "stem.0", pad=1), "stem.1"))
@@ -73,10 +69,6 @@ def macro(w, images, code, final, _):
 
 
 # ---- proxyless ----
-
-def proxyless_random(rng):
-    return " ".join(str(rng.randrange(6 if layer % 4 == 0 else 7)) for layer in range(21))
-
 
 def proxyless(w, images, genes, final, _):
     modules = [(f"{part}.conv", f"{part}.bn") for part in ("inverted_bottleneck", "depth_conv", "point_linear")]
@@ -94,17 +86,6 @@ def proxyless(w, images, genes, final, _):
 
 
 # ---- darts ----
-
-OPS = ["none", "max_pool_3x3", "avg_pool_3x3", "skip_connect", "sep_conv_3x3", "sep_conv_5x5", "dil_conv_3x3",
-       "dil_conv_5x5"]
-
-
-def darts_random(rng):
-    def cell():
-        nodes = [sorted(rng.sample(range(node + 2), 2)) for node in range(4)]
-        return "+".join("|" + "".join(f"{rng.choice(OPS)}~{i}|" for i in inputs) for inputs in nodes)
-    return f"{cell()}/{cell()}"
-
 
 def factorised_reduction(w, x, name):
     x = F.relu(x)
@@ -168,12 +149,7 @@ def darts(w, images, text, final, sizes):
 
 
 SPACES = {
-    "macro": (macro, macro_random, {"channels": 4, "features": 16}, 16),
-    "proxyless": (proxyless, proxyless_random, {"widths": "4,4,4,6,8,10,12,14,20", "se": 0.25}, 64),
-    "darts": (darts, darts_random, {"channels": 4, "cells": 5, "final-channels": 4, "final-cells": 6}, 32),
+    "macro": (macro, {"channels": 4, "features": 16}, 16),
+    "proxyless": (proxyless, {"widths": "4,4,4,6,8,10,12,14,20", "se": 0.25}, 64),
+    "darts": (darts, {"channels": 4, "cells": 5, "final-channels": 4, "final-cells": 6}, 32),
 }
-
-
-def random_paths(space, n, seed):
-    rng = random.Random(seed)
-    return [SPACES[space][1](rng) for _ in range(n)]
