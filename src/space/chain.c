@@ -21,6 +21,17 @@ void pada_chain_canonical(const pada_chain *chain, const pada_path *path, pada_p
     *out = form;
 }
 
+int pada_chain_n_sites(const pada_space *space)
+{
+    return space->ops->n_slots;
+}
+
+int pada_chain_site_slot(const pada_space *space, int site)
+{
+    (void)space;
+    return site;
+}
+
 int pada_chain_n_blocks(const pada_chain *chain, const pada_path *path)
 {
     int n = 0;

@@ -19,6 +19,10 @@ typedef struct pada_chain {
  * both are the same network. `out` may be `path`. */
 void pada_chain_canonical(const pada_chain *chain, const pada_path *path, pada_path *out);
 
+/* For pada_space_ops: every layer is one site, decided by its slot. */
+int pada_chain_n_sites(const pada_space *space);
+int pada_chain_site_slot(const pada_space *space, int site);
+
 /* How many layers are not left out. */
 int pada_chain_n_blocks(const pada_chain *chain, const pada_path *path);
 

@@ -72,18 +72,6 @@ static const char *choice_label(const pada_space *space, int slot, int choice)
     return labels[choice];
 }
 
-static int n_sites(const pada_space *space)
-{
-    (void)space;
-    return N_LAYERS;
-}
-
-static int site_slot(const pada_space *space, int site)
-{
-    (void)space;
-    return site;
-}
-
 /* All but the first ones of the stages. */
 static const pada_chain chain = {
     .n_layers = N_LAYERS, .identity = IDENTITY, .is_inner = 0xff & ~(1 << 0 | 1 << 2 | 1 << 5)};
@@ -238,8 +226,8 @@ const pada_space_ops pada_space_macro = {
     .check = check,
     .n_choices = n_choices,
     .choice_label = choice_label,
-    .n_sites = n_sites,
-    .site_slot = site_slot,
+    .n_sites = pada_chain_n_sites,
+    .site_slot = pada_chain_site_slot,
     .walk = walk,
     .canonical = canonical,
     .sketch = sketch,

@@ -118,18 +118,6 @@ static const char *choice_label(const pada_space *space, int slot, int choice)
     return pada_proxyless_labels[choice];
 }
 
-static int n_sites(const pada_space *space)
-{
-    (void)space;
-    return PADA_PROXYLESS_LAYERS;
-}
-
-static int site_slot(const pada_space *space, int site)
-{
-    (void)space;
-    return site;
-}
-
 /* ---- the network ---- */
 
 static const pada_mobile_names block_names = {
@@ -274,8 +262,8 @@ const pada_space_ops pada_space_proxyless = {
     .check = check,
     .n_choices = n_choices,
     .choice_label = choice_label,
-    .n_sites = n_sites,
-    .site_slot = site_slot,
+    .n_sites = pada_chain_n_sites,
+    .site_slot = pada_chain_site_slot,
     .walk = walk,
     .canonical = canonical,
     .sketch = sketch,
