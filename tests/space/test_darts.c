@@ -4,11 +4,11 @@
 
 #include "base/csv.h"
 #include "base/file.h"
-#include "check.h"
 #include "sampler/path_sampler.h"
 #include "space/choice_labels.h"
 #include "space/darts_codec.h"
 #include "space/path_number.h"
+#include "space/space_checks.h"
 
 #define CELL                                                                                          \
     "|sep_conv_3x3~0|skip_connect~1|+|max_pool_3x3~0|dil_conv_5x5~2|+|avg_pool_3x3~1|sep_conv_5x5~3|" \
@@ -27,24 +27,6 @@ static pada_space darts_space(const char *flag)
     CHECK_OK(pada_space_find(&ops, "darts"));
     CHECK_OK(pada_space_init(&space, ops, &(pada_space_config){.flags = flag ? flags : NULL}));
     return space;
-}
-
-static pada_path read_path(const pada_space *space, const char *text, const char *dialect)
-{
-    pada_path path;
-
-    CHECK_OK(space->ops->parse(space, text, dialect, &path));
-    return path;
-}
-
-static void check_text(const pada_space *space, const pada_path *path, const char *dialect,
-                       const char *wanted)
-{
-    pada_text text = {0};
-
-    CHECK_OK(space->ops->format(space, path, dialect, &text));
-    assert_string_equal(text.data, wanted);
-    pada_text_deinit(&text);
 }
 
 /* ---- text ---- */
@@ -437,21 +419,6 @@ static int64_t count(const pada_params *params)
     for (int i = 0; i < pada_params_count(params); i++)
         n += pada_params_get(params, i)->count;
     return n;
-}
-
-static void check_shapes(const pada_params *params, const char *const *wanted)
-{
-    for (; *wanted; wanted++) {
-        char name[128];
-        int dims[4] = {0};
-        const int n =
-            sscanf(*wanted, "%127s %d %d %d %d", name, dims, dims + 1, dims + 2, dims + 3);
-        const int id = pada_params_find(params, name);
-        if (id < 0) fail_msg("%s is not declared", name);
-        assert_int_equal(pada_params_get(params, id)->n_dims, n - 1);
-        for (int d = 0; d < n - 1; d++)
-            assert_int_equal(pada_params_get(params, id)->dims[d], dims[d]);
-    }
 }
 
 /* Those of the official PyTorch code. */

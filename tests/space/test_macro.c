@@ -4,9 +4,8 @@
 
 #include "base/csv.h"
 #include "base/file.h"
-#include "check.h"
 #include "space/path_number.h"
-#include "space/space.h"
+#include "space/space_checks.h"
 
 enum { N_NETWORKS = 6561, N_DISTINCT = 3969 };
 
@@ -20,26 +19,9 @@ static pada_space macro_space(const char *const *flags)
     return space;
 }
 
-static pada_path read_code(const pada_space *space, const char *code)
-{
-    pada_path path;
-
-    CHECK_OK(space->ops->parse(space, code, NULL, &path));
-    return path;
-}
-
-static void check_code(const pada_space *space, const pada_path *path, const char *wanted)
-{
-    pada_text text = {0};
-
-    CHECK_OK(space->ops->format(space, path, NULL, &text));
-    assert_string_equal(text.data, wanted);
-    pada_text_deinit(&text);
-}
-
 static void check_cost(const pada_space *space, const char *code, int64_t params, int64_t macs)
 {
-    const pada_path path = read_code(space, code);
+    const pada_path path = read_path(space, code, NULL);
     pada_cost cost;
 
     pada_space_cost(space, &path, &cost);
@@ -67,11 +49,11 @@ static void check_row(const pada_space *space, pada_csv *row)
 
     for (int i = 0; i < 8; i++)
         CHECK_OK(pada_csv_field(row, fields[i]));
-    const pada_path path = read_code(space, fields[0]);
+    const pada_path path = read_path(space, fields[0], NULL);
     pada_path form;
     check_cost(space, fields[0], strtoll(fields[5], NULL, 10), strtoll(fields[6], NULL, 10));
     space->ops->canonical(space, &path, &form);
-    check_code(space, &form, fields[7]);
+    check_text(space, &form, NULL, fields[7]);
 }
 
 static void test_costs_and_forms_of_the_whole_table(void **state)
@@ -133,25 +115,6 @@ static void test_canonical_forms(void **state)
     assert_int_equal(n_of[1] + n_of[2] + n_of[4], N_DISTINCT);
 }
 
-static void check_shapes(const pada_space *space, const char *const *wanted)
-{
-    pada_params *params;
-
-    CHECK_OK(pada_params_create(&params));
-    CHECK_OK(pada_space_declare(space, params));
-    for (; *wanted; wanted++) {
-        char name[64];
-        int dims[4] = {0};
-        const int n = sscanf(*wanted, "%63s %d %d %d %d", name, dims, dims + 1, dims + 2, dims + 3);
-        const int id = pada_params_find(params, name);
-        if (id < 0) fail_msg("%s is not declared", name);
-        assert_int_equal(pada_params_get(params, id)->n_dims, n - 1);
-        for (int d = 0; d < n - 1; d++)
-            assert_int_equal(pada_params_get(params, id)->dims[d], dims[d]);
-    }
-    pada_params_destroy(params);
-}
-
 /* Those of the published PyTorch code. */
 static void test_names_and_shapes(void **state)
 {
@@ -174,13 +137,13 @@ static void test_names_and_shapes(void **state)
                                              "out.1.weight 1280",
                                              NULL};
     const pada_space space = macro_space(NULL);
-    const pada_path path = read_code(&space, "01201201");
+    const pada_path path = read_path(&space, "01201201", NULL);
     pada_space final;
 
     (void)state;
-    check_shapes(&space, of_supernet);
+    check_declared(&space, of_supernet);
     pada_space_finalise(&final, &space, &path);
-    check_shapes(&final, of_network);
+    check_declared(&final, of_network);
 }
 
 /* With scale and shift for every batch norm, of which there are as many numbers as running statistics. */
@@ -217,13 +180,13 @@ static void test_codes_are_strict(void **state)
         {"0,1,2,0,1,2,0,1", "character 2: not a digit"},
     };
     const pada_space space = macro_space(NULL);
-    pada_path path = read_code(&space, "22222222");
+    pada_path path = read_path(&space, "22222222", NULL);
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(space.ops->parse(&space, bad[i].text, NULL, &path), PADA_EINVAL);
         assert_non_null(strstr(pada_message(), bad[i].message));
-        check_code(&space, &path, "22222222");
+        check_text(&space, &path, NULL, "22222222");
     }
     assert_int_equal(space.ops->parse(&space, "01201201", "list", &path), PADA_EINVAL);
 }

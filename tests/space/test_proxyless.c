@@ -4,8 +4,8 @@
 
 #include "base/csv.h"
 #include "base/file.h"
-#include "check.h"
 #include "space/proxyless_codec.h"
+#include "space/space_checks.h"
 
 #define GPU_WIDTHS "40,24,32,56,112,128,256,432,1728"
 #define CPU_WIDTHS "40,24,32,48,88,104,216,360,1432"
@@ -23,24 +23,6 @@ static pada_space proxyless_space(const char *flag)
     CHECK_OK(pada_space_find(&ops, "proxyless"));
     CHECK_OK(pada_space_init(&space, ops, &(pada_space_config){.flags = flag ? flags : NULL}));
     return space;
-}
-
-static pada_path read_path(const pada_space *space, const char *text)
-{
-    pada_path path;
-
-    CHECK_OK(space->ops->parse(space, text, NULL, &path));
-    return path;
-}
-
-static void check_text(const pada_space *space, const pada_path *path, const char *dialect,
-                       const char *wanted)
-{
-    pada_text text = {0};
-
-    CHECK_OK(space->ops->format(space, path, dialect, &text));
-    assert_string_equal(text.data, wanted);
-    pada_text_deinit(&text);
 }
 
 static void check_cost(const pada_space *space, const pada_path *path, int64_t params, int64_t macs)
@@ -81,7 +63,7 @@ static void test_costs_of_published_networks(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const pada_space space = proxyless_space(known[i].flag);
-        const pada_path path = read_path(&space, known[i].blocks);
+        const pada_path path = read_path(&space, known[i].blocks, NULL);
         check_cost(&space, &path, known[i].params, known[i].macs);
     }
 }
@@ -156,7 +138,7 @@ static void test_costs_of_retrained_networks(void **state)
             CHECK_OK(pada_csv_field(&csv, fields[i]));
         if (strcmp(fields[1], "proxyless") != 0 || fields[4][0] == '\0') continue;
         const pada_space *space = strcmp(fields[17], "32") == 0 ? &wide : &narrow;
-        const pada_path path = read_path(space, fields[2]);
+        const pada_path path = read_path(space, fields[2], NULL);
         check_cost(space, &path, strtoll(fields[4], NULL, 10), strtoll(fields[5], NULL, 10));
         n++;
     }
@@ -167,7 +149,7 @@ static void test_costs_of_retrained_networks(void **state)
 static void test_dialects(void **state)
 {
     const pada_space space = proxyless_space("--width=32");
-    const pada_path path = read_path(&space, MOBILE), genes = read_path(&space, GENES);
+    const pada_path path = read_path(&space, MOBILE, NULL), genes = read_path(&space, GENES, NULL);
     pada_path again;
 
     (void)state;
@@ -175,9 +157,10 @@ static void test_dialects(void **state)
     check_text(&space, &path, NULL, "2 0 6 6 4 0 2 2 5 2 2 2 3 2 2 2 5 5 4 4 5");
     check_text(&space, &path, "list",
                "[2, 0, 6, 6, 4, 0, 2, 2, 5, 2, 2, 2, 3, 2, 2, 2, 5, 5, 4, 4, 5]");
-    again = read_path(&space, "[2, 0, 6, 6, 4, 0, 2, 2, 5, 2, 2, 2, 3, 2, 2, 2, 5, 5, 4, 4, 5]");
+    again =
+        read_path(&space, "[2, 0, 6, 6, 4, 0, 2, 2, 5, 2, 2, 2, 3, 2, 2, 2, 5, 5, 4, 4, 5]", NULL);
     assert_true(pada_path_equal(&space, &path, &again));
-    again = read_path(&space, "0,6,2,5,3,6,4,1,0,1,6,2,3,4,5,6,0,1,2,3,5");
+    again = read_path(&space, "0,6,2,5,3,6,4,1,0,1,6,2,3,4,5,6,0,1,2,3,5", NULL);
     assert_true(pada_path_equal(&space, &genes, &again));
 }
 
@@ -200,7 +183,7 @@ static void test_texts_are_strict(void **state)
         {"[0,6,2,5,3,6,4,1,0,1,6,2,3,4,5,6,0,1,2,3,5", NULL, "expected ']'"},
     };
     const pada_space space = proxyless_space(NULL);
-    pada_path path = read_path(&space, GENES);
+    pada_path path = read_path(&space, GENES, NULL);
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -226,31 +209,11 @@ static void test_slots_and_forms(void **state)
         assert_int_equal(even.ops->n_choices(&even, slot), slot % 4 == 0 && slot != 12 ? 6 : 7);
     }
     assert_true(n == 221502229807900608.0);
-    pada_path path = read_path(&space, "0 6 6 1 0 6 1 6 0 0 6 6 0 6 6 6 1 1 6 2 5");
+    pada_path path = read_path(&space, "0 6 6 1 0 6 1 6 0 0 6 6 0 6 6 6 1 1 6 2 5", NULL);
     space.ops->canonical(&space, &path, &form);
     check_text(&space, &form, NULL, "0 1 6 6 0 1 6 6 0 0 6 6 0 6 6 6 1 1 2 6 5");
     space.ops->canonical(&even, &path, &form);
     check_text(&even, &form, NULL, "0 1 6 6 0 1 6 6 0 0 0 6 6 6 6 6 1 1 2 6 5");
-}
-
-static void check_shapes(const pada_space *space, const char *const *wanted)
-{
-    pada_params *params;
-
-    CHECK_OK(pada_params_create(&params));
-    CHECK_OK(pada_space_declare(space, params));
-    for (; *wanted; wanted++) {
-        char name[128];
-        int dims[4] = {0};
-        const int n =
-            sscanf(*wanted, "%127s %d %d %d %d", name, dims, dims + 1, dims + 2, dims + 3);
-        const int id = pada_params_find(params, name);
-        if (id < 0) fail_msg("%s is not declared", name);
-        assert_int_equal(pada_params_get(params, id)->n_dims, n - 1);
-        for (int d = 0; d < n - 1; d++)
-            assert_int_equal(pada_params_get(params, id)->dims[d], dims[d]);
-    }
-    pada_params_destroy(params);
 }
 
 /* Those of the published PyTorch code. */
@@ -273,13 +236,13 @@ static void test_names_and_shapes(void **state)
         "classifier.linear.bias 1000",
         NULL};
     const pada_space space = proxyless_space(NULL);
-    const pada_path path = read_path(&space, GENES);
+    const pada_path path = read_path(&space, GENES, NULL);
     pada_space final;
 
     (void)state;
-    check_shapes(&space, of_supernet);
+    check_declared(&space, of_supernet);
     pada_space_finalise(&final, &space, &path);
-    check_shapes(&final, of_network);
+    check_declared(&final, of_network);
 }
 
 /* How many drops the training graph of a network has. */
@@ -306,7 +269,7 @@ static int count_drops(const pada_space *space, const pada_path *path, uint64_t 
 static void test_drops(void **state)
 {
     const pada_space space = proxyless_space(NULL);
-    const pada_path path = read_path(&space, GENES);
+    const pada_path path = read_path(&space, GENES, NULL);
     const uint64_t both = PADA_ONE(PADA_DROP_IMAGES) | PADA_ONE(PADA_DROP_ELEMENTS);
     pada_space final;
 
