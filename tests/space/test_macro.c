@@ -142,6 +142,8 @@ static void test_names_and_shapes(void **state)
 
     (void)state;
     check_declared(&space, of_supernet);
+    assert_int_equal(space.ops->n_sites(&space), 8);
+    assert_int_equal(space.ops->site_slot(&space, 7), 7);
     pada_space_finalise(&final, &space, &path);
     check_declared(&final, of_network);
 }
