@@ -83,7 +83,8 @@ typedef struct pada_program {
     int n_nodes, n_terms, n_instrs;
     int n_forward, n_stages; /* stages: the first n_forward run forward, the others backward */
     int n_images, n_taps;
-    bool fixed_norms; /* evaluation by running statistics, for batch norms that have them */
+    bool fixed_norms;    /* evaluation by running statistics, for batch norms that have them */
+    double norm_epsilon; /* what batch norms add to variances */
     int64_t work_bytes, local_bytes, taps_bytes;
     /* where the coefficients of the terms of probes lie side by side: offset in the work buffer, and bytes */
     int64_t probes, probes_bytes;

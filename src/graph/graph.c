@@ -45,6 +45,7 @@ pada_status pada_graph_create(pada_graph **out, int cap_nodes, int cap_terms)
     (*out)->owned = mem;
     (*out)->cap_owned = cap;
     (*out)->round = 1;
+    (*out)->norm_epsilon = PADA_NORM_EPSILON;
     return PADA_OK;
 fail:
     pada_graph_destroy(*out);

@@ -29,9 +29,10 @@ typedef struct pada_graph {
      * kept. With fixed_norms batch norms that have them are normalised by them, not by the batch. */
     const pada_params *statistics;
     bool fixed_norms;
-    uint64_t drops; /* set of pada_drop_kind that are added; none unless the owner sets it */
-    int n_drops;    /* that a builder asked for */
-    bool auxiliary; /* auxiliary losses are added; false unless the owner sets it */
+    double norm_epsilon; /* of all batch norms; PADA_NORM_EPSILON unless the builder sets it */
+    uint64_t drops;      /* set of pada_drop_kind that are added; none unless the owner sets it */
+    int n_drops;         /* that a builder asked for */
+    bool auxiliary;      /* auxiliary losses are added; false unless the owner sets it */
     double label_smoothing; /* of the losses that are added; 0 unless the owner sets it */
     pada_status status;     /* the first failure of a builder call */
     /* Offsets of scales, shifts and constants so far, by hashing: no two share one. */

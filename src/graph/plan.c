@@ -356,6 +356,7 @@ void pada_plan_build(pada_plan *p, const pada_graph *graph, const pada_backend *
     q->n_terms = graph->n_terms;
     q->n_images = n_images;
     q->fixed_norms = graph->fixed_norms;
+    q->norm_epsilon = graph->norm_epsilon;
     q->n_instrs = q->n_forward = 0;
     emit_forward(p, train);
     if (train) {

@@ -131,10 +131,11 @@ typedef struct pada_drop {
     int mask; /* its number among the drops of the network */
 } pada_drop;
 
-#define PADA_BN_EPS 1e-5
+/* What batch norms add to variances, unless the network has a value of its own (pada_graph.norm_epsilon). */
+#define PADA_NORM_EPSILON 1e-5
 
 /* What a batch norm has of its own, one number per channel each: offsets, or -1 where it has none.
- * y = (x - mean) / sqrt(variance + PADA_BN_EPS) * scale + shift. */
+ * y = (x - mean) / sqrt(variance + epsilon) * scale + shift, with the epsilon of the network. */
 typedef struct pada_norm {
     int64_t scale, shift;   /* in the parameter buffer */
     int64_t mean, variance; /* in the buffer of running statistics: both or none */

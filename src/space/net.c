@@ -478,6 +478,8 @@ void pada_space_build(const pada_space *space, const pada_params *params, const 
                       .graph = graph};
 
     PADA_ASSERT(!space->is_final || pada_path_equal(space, path, &space->network));
+    graph->norm_epsilon =
+        space->ops->norm_epsilon > 0 ? space->ops->norm_epsilon : PADA_NORM_EPSILON;
     const pada_status st = walk(&b, BUILD);
     if (graph->status == PADA_OK) graph->status = st;
 }

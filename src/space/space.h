@@ -68,6 +68,7 @@ typedef struct pada_space_ops {
     size_t settings_bytes;
     /* Puts defaults in place of zeros, checks settings and sizes, and sets the number of blocks; NULL: all is well. */
     pada_status (*check)(pada_space *space);
+    double norm_epsilon; /* of its batch norms; 0: PADA_NORM_EPSILON */
     int (*n_choices)(const pada_space *space, int slot);
     const char *(*choice_label)(const pada_space *space, int slot, int choice);
     /* Whether the path uses a slot, such as an edge that another slot takes or leaves out; NULL: all always. */

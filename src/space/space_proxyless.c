@@ -260,6 +260,7 @@ const pada_space_ops pada_space_proxyless = {
     .options = options,
     .settings_bytes = sizeof(settings),
     .check = check,
+    .norm_epsilon = 1e-3,
     .n_choices = n_choices,
     .choice_label = choice_label,
     .n_sites = pada_chain_n_sites,

@@ -278,10 +278,13 @@ static inline void relu(double *x, int64_t n)
         if (x[i] < 0) x[i] = 0;
 }
 
+/* Of all batch norms here: large enough to show, and not what networks have unless they say so. */
+#define NORM_EPSILON 0.1
+
 static inline void moments_of(const net *k, const double *sums, int c, double *mean, double *rstd)
 {
     *mean = sums[2 * c] / k->pixels;
-    *rstd = 1 / sqrt(sums[2 * c + 1] / k->pixels - *mean * *mean + PADA_BN_EPS);
+    *rstd = 1 / sqrt(sums[2 * c + 1] / k->pixels - *mean * *mean + NORM_EPSILON);
 }
 
 /* dz of z behind whose batch norm the gradient is dy, and the sums from which kernels work it out. */

@@ -34,7 +34,9 @@ static void check_forward(int c, int n, bool few, bool with_relu)
         .n_convs = 2,
         .relu = with_relu,
         .terms = {{.kind = PADA_TERM_IDENTITY, .x = x[0].at},
-                  {.kind = PADA_TERM_BATCHNORM, .x = x[1].at, .moments = {.sums = norm}},
+                  {.kind = PADA_TERM_BATCHNORM,
+                   .x = x[1].at,
+                   .moments = {.sums = norm, .epsilon = NORM_EPSILON}},
                   {.kind = PADA_TERM_AVGPOOL, .x = x[2].at}},
         .y = out[0],
         .sums = out_sums[0],
@@ -127,10 +129,12 @@ static void check_backward(int c, int n)
     double *through = zeros(k.count);
     int64_t *own_moments, *own_slopes;
     norm_gradient(&k, &dy[1], &y, through, &own_moments, &own_slopes);
-    job.flows[2] = (cuda_node_flow){
-        .dy = dy[1].at,
-        .z = y.at,
-        .slopes = {.moments = {.sums = own_moments}, .sums = own_slopes, .vector = 64}};
+    job.flows[2] =
+        (cuda_node_flow){.dy = dy[1].at,
+                         .z = y.at,
+                         .slopes = {.moments = {.sums = own_moments, .epsilon = NORM_EPSILON},
+                                    .sums = own_slopes,
+                                    .vector = 64}};
     memcpy(x, y.is, (size_t)k.count * sizeof *x);
     relu(x, k.count);
     for (int e = 0; e < CONVS; e++) {
@@ -140,13 +144,13 @@ static void check_backward(int c, int n)
         add_conv(&k, dz, w[e].is, w[e].taps, true, want);
         conv_weights(&k, x, dz, w[e].taps, dw);
         partial[e] = device_memory((size_t)w[e].n * (size_t)blocks * sizeof(float), 0xff);
-        job.convs[e] =
-            (cuda_node_back_conv){.taps = w[e].taps,
-                                  .dy = dy[e].at,
-                                  .z = z[e].at,
-                                  .slopes = {.moments = {.sums = moments[e]}, .sums = slopes[e]},
-                                  .weight = w[e].fragments + (size_t)w[e].n * 2,
-                                  .partial = partial[e]};
+        job.convs[e] = (cuda_node_back_conv){
+            .taps = w[e].taps,
+            .dy = dy[e].at,
+            .z = z[e].at,
+            .slopes = {.moments = {.sums = moments[e], .epsilon = NORM_EPSILON}, .sums = slopes[e]},
+            .weight = w[e].fragments + (size_t)w[e].n * 2,
+            .partial = partial[e]};
         if (e == 0) {
             cuda_node_backward_job alone = job;
             alone.n_convs = 1; /* and nothing else: only weights */
@@ -228,7 +232,7 @@ static void test_overflowing_sums(void **state)
                                            .terms = {{.kind = PADA_TERM_IDENTITY, .x = x.at}},
                                            .sums = sums};
         check_cuda(pada_cuda_node_forward(NULL, &job));
-        check_cuda(pada_cuda_finish_moments(NULL, sums, k.shape, 2, mean, rstd));
+        check_cuda(pada_cuda_finish_moments(NULL, sums, NORM_EPSILON, k.shape, 2, mean, rstd));
         from_device(have, rstd, sizeof have);
         assert_int_equal(isnan(have[5]) != 0, i > 0);
         check_cuda(cudaFree(sums));

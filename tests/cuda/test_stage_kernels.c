@@ -145,7 +145,8 @@ static void check_reduction_backward(int c, int n, bool strided)
     memcpy(input, x.is, (size_t)in.count * sizeof *input);
     if (strided) {
         job.conv.z = z.at;
-        job.conv.slopes = (cuda_slopes){.moments = {.sums = moments}, .sums = slopes, .vector = 64};
+        job.conv.slopes = (cuda_slopes){
+            .moments = {.sums = moments, .epsilon = NORM_EPSILON}, .sums = slopes, .vector = 64};
         job.pooled = means.at;
         relu(input, in.count);
     } else {
@@ -226,7 +227,8 @@ static void test_stem(void **state)
     job.z = behind.at;
     job.dy = dy.at;
     job.partial = device_memory((size_t)w.n * n * sizeof(float), 0xff);
-    job.slopes = (cuda_slopes){.moments = {.sums = moments}, .sums = slopes, .vector = 64};
+    job.slopes = (cuda_slopes){
+        .moments = {.sums = moments, .epsilon = NORM_EPSILON}, .sums = slopes, .vector = 64};
     for (int normed = 1; normed >= 0; normed--) {
         if (!normed) {
             job.slopes = (cuda_slopes){.vector = 0};

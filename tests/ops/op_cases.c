@@ -80,6 +80,12 @@ static void batch_norm(graph_case *c)
     case_readout(c, normed_stem(c));
 }
 
+static void batch_norm_epsilon(graph_case *c)
+{
+    c->graph->norm_epsilon = 0.25;
+    batch_norm(c);
+}
+
 static void batch_norm_of_biased(graph_case *c)
 {
     const pada_value z = case_conv(c, c->images_value, plain(5, 3, 1), true);
@@ -495,6 +501,7 @@ const sum_case sum_cases[] = {
     {"identity", identity, false},
     {"batch norm", batch_norm, false},
     {"batch norm of a biased conv", batch_norm_of_biased, false},
+    {"batch norm with a large epsilon", batch_norm_epsilon, false},
     {"pool 3x3 s1 p1", pool_same, false},
     {"pool 2x2 s2 p0", pool_halve, false},
     {"pool 3x3 s2 p1", pool_3x3_s2, false},

@@ -94,7 +94,7 @@ static double norm_at(const graph_case *c, const case_result *r, pada_value x, i
         const double d = at(c, r, x, i / (s.h * s.w), k, i / s.w % s.h, i % s.w) - mean;
         variance += d * d / (c->n_images * s.h * s.w);
     }
-    return (at(c, r, x, n, k, h, w) - mean) / sqrt(variance + 1e-5);
+    return (at(c, r, x, n, k, h, w) - mean) / sqrt(variance + c->graph->norm_epsilon);
 }
 
 static double pool_at(const graph_case *c, const case_result *r, const pada_term *t, int n, int k,

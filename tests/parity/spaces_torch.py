@@ -14,6 +14,7 @@ class Weights:
     def __init__(self, arrays, dtype):
         self.tensors = {name: torch.from_numpy(array).to(dtype).requires_grad_() for name, array in arrays.items()}
         self.used = set()
+        self.epsilon = 1e-5  # of batch norms
 
     def get(self, name):
         self.used.add(name)
@@ -25,7 +26,7 @@ class Weights:
     def norm(self, x, name):
         affine = name + ".weight" in self.tensors
         scale, shift = (self.get(name + ".weight"), self.get(name + ".bias")) if affine else (None, None)
-        return F.batch_norm(x, None, None, scale, shift, training=True, eps=1e-5)
+        return F.batch_norm(x, None, None, scale, shift, training=True, eps=self.epsilon)
 
     def linear(self, x, name):
         return F.linear(x, self.get(name + ".weight"), self.get(name + ".bias"))
@@ -71,6 +72,7 @@ def macro(w, images, code, final, _):
 # ---- proxyless ----
 
 def proxyless(w, images, genes, final, _):
+    w.epsilon = 1e-3
     modules = [(f"{part}.conv", f"{part}.bn") for part in ("inverted_bottleneck", "depth_conv", "point_linear")]
     x = F.relu6(w.norm(w.conv(images, "first_conv.conv", 2, 1), "first_conv.bn"))
     x = mobile(w, x, "blocks.0.mobile_inverted_conv.", modules, 3, 1, 1, F.relu6, False)

@@ -283,6 +283,36 @@ static void test_drops(void **state)
     assert_int_equal(count_drops(&final, &path, both), 12);
 }
 
+/* Batch norms of ProxylessNAS add 1e-3 to variances; a graph that has been used for it is not spoilt for other spaces. */
+static void test_epsilon(void **state)
+{
+    static const struct {
+        const char *space;
+        double epsilon;
+    } known[] = {{"proxyless", 1e-3}, {"nb201", 1e-5}, {"macro", 1e-5}, {"darts", 1e-5}};
+    pada_graph *graph;
+
+    (void)state;
+    CHECK_OK(pada_graph_create(&graph, 1024, 1024));
+    for (int i = 0; i < 4; i++) {
+        const pada_space_ops *ops;
+        pada_params *params;
+        pada_space space;
+        pada_path path;
+        CHECK_OK(pada_space_find(&ops, known[i].space));
+        CHECK_OK(pada_space_init(&space, ops, &(pada_space_config){0}));
+        assert_true(pada_space_extreme(&space, 0, &path));
+        CHECK_OK(pada_params_create(&params));
+        CHECK_OK(pada_space_declare(&space, params));
+        pada_graph_reset(graph);
+        pada_space_build(&space, params, &path, graph);
+        CHECK_OK(pada_graph_status(graph));
+        assert_true(graph->norm_epsilon == known[i].epsilon);
+        pada_params_destroy(params);
+    }
+    pada_graph_destroy(graph);
+}
+
 static int64_t count(const pada_params *params)
 {
     int64_t n = 0;
@@ -359,6 +389,7 @@ int main(void)
         cmocka_unit_test(test_slots_and_forms),
         cmocka_unit_test(test_names_and_shapes),
         cmocka_unit_test(test_drops),
+        cmocka_unit_test(test_epsilon),
         cmocka_unit_test(test_sizes_of_supernets),
         cmocka_unit_test(test_sizes_are_checked),
     };

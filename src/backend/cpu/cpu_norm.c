@@ -87,7 +87,7 @@ void pada_cpu_set_fixed_norms(const pada_program *q, const pada_bindings *b)
         for (int c = 0; c < channels; c++) {
             const double variance = kept[norm->variance + c];
             mean[c] = kept[norm->mean + c];
-            factor[c] = (float)(param(b, norm->scale, c, 1) / sqrt(variance + PADA_BN_EPS));
+            factor[c] = (float)(param(b, norm->scale, c, 1) / sqrt(variance + q->norm_epsilon));
         }
     }
 }
@@ -125,7 +125,7 @@ void pada_cpu_finish_moments(const pada_program *q, const pada_bindings *b, cons
             }
         const double variance = tree_sum(spread, n_chunks) / count;
         mean[c] = (float)m;
-        rstd[c] = (float)(1 / sqrt((variance < 0 ? 0 : variance) + PADA_BN_EPS));
+        rstd[c] = (float)(1 / sqrt((variance < 0 ? 0 : variance) + q->norm_epsilon));
         partial[c] = (float)(variance < 0 ? 0 : variance); /* nobody reads these sums any more */
     }
     finish_norms(q, b, instr->v, partial);

@@ -177,7 +177,7 @@ cudaError_t pada_cuda_gate_factor_grad(cudaStream_t stream, const cuda_gate_job 
 int64_t pada_cuda_sums_partial(int channels, int n_images);
 /* mean and 1/deviation of every channel. */
 cudaError_t pada_cuda_moments(cudaStream_t stream, cuda_tensor x, pada_shape shape, int n_images,
-                              double *partial, float *mean, float *rstd);
+                              double epsilon, double *partial, float *mean, float *rstd);
 /* What the gradients of a batch norm are made with, and where they go. */
 typedef struct cuda_norm_job {
     const float *mean, *rstd;
@@ -215,6 +215,7 @@ static inline int64_t cuda_sums_count(int channels)
 typedef struct cuda_moments {
     const int64_t *sums;
     const float *mean, *rstd;
+    double epsilon; /* of the network's batch norms */
 } cuda_moments;
 
 /* Coefficients of dz = a dy + b z + c: as moments of z and sums of dy, dy z; or (sums NULL) three
@@ -395,8 +396,8 @@ cudaError_t pada_cuda_reduce_weights(cudaStream_t stream, const cuda_reduce_jobs
                                      float *grads);
 
 /* Sums to what the general kernels and the host read: mean and 1/deviation; a, b, c of several. */
-cudaError_t pada_cuda_finish_moments(cudaStream_t stream, const int64_t *sums, pada_shape shape,
-                                     int n_images, float *mean, float *rstd);
+cudaError_t pada_cuda_finish_moments(cudaStream_t stream, const int64_t *sums, double epsilon,
+                                     pada_shape shape, int n_images, float *mean, float *rstd);
 
 typedef struct cuda_slope_job {
     cuda_slopes slopes;

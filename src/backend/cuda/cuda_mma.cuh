@@ -315,7 +315,7 @@ static __device__ __forceinline__ void cuda_read_moments(const cuda_moments *m, 
     const double share = 1 / count, average = sum * share;
     const double variance = squares * share - average * average;
     *mean = average;
-    *rstd = rsqrt((variance < 0 ? 0 : variance) + PADA_BN_EPS);
+    *rstd = rsqrt((variance < 0 ? 0 : variance) + m->epsilon);
 }
 
 /* dz = a dy + b z + c of one channel. */

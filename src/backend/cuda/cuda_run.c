@@ -429,7 +429,8 @@ static void moments(const run *r, pada_value v)
     }
     cuda_run_note(r,
                   pada_cuda_moments(r->d->stream, value(r, v), node->shape, r->q->n_images,
-                                    r->d->partial.data, mean, mean + vector_of(node)),
+                                    r->q->norm_epsilon, r->d->partial.data, mean,
+                                    mean + vector_of(node)),
                   "moments");
 }
 

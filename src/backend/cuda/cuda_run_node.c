@@ -26,7 +26,7 @@ static cuda_moments moments_of(const cuda_run *r, pada_value v)
     const float *mean = work_at(r, r->q->node_plans[v].stats);
 
     return (cuda_moments){sums_at(r, r->d->match.nodes[v].moments), mean,
-                          mean + vector_of(&r->q->nodes[v])};
+                          mean + vector_of(&r->q->nodes[v]), r->q->norm_epsilon};
 }
 
 cuda_moments pada_cuda_moments_of(const cuda_run *r, int t)
@@ -35,7 +35,7 @@ cuda_moments pada_cuda_moments_of(const cuda_run *r, int t)
 
     if (!pada_norm_is_fixed(r->q, t)) return moments_of(r, x);
     const float *mean = work_at(r, r->q->term_plans[t].stats);
-    return (cuda_moments){NULL, mean, mean + vector_of(&r->q->nodes[x])};
+    return (cuda_moments){NULL, mean, mean + vector_of(&r->q->nodes[x]), r->q->norm_epsilon};
 }
 
 static cuda_slopes slopes_of(const cuda_run *r, int term)
@@ -151,8 +151,8 @@ static void finish_moments(const cuda_run *r, pada_value v)
 
     if (!m.sums || !r->d->match.nodes[v].finish) return;
     cuda_run_note(r,
-                  pada_cuda_finish_moments(r->d->stream, m.sums, node->shape, r->q->n_images,
-                                           (float *)m.mean, (float *)m.rstd),
+                  pada_cuda_finish_moments(r->d->stream, m.sums, m.epsilon, node->shape,
+                                           r->q->n_images, (float *)m.mean, (float *)m.rstd),
                   "finish_moments");
 }
 

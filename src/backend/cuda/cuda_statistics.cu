@@ -13,7 +13,7 @@ __global__ static void keep_kernel(const __grid_constant__ cuda_statistics_jobs 
     for (int c = (int)threadIdx.x; c < j.channels; c += (int)blockDim.x) {
         double mean, rstd;
         cuda_read_moments(&j.moments, j.channels, c, j.count, &mean, &rstd);
-        const double biased = fmax(1 / (rstd * rstd) - PADA_BN_EPS, 0.0);
+        const double biased = fmax(1 / (rstd * rstd) - j.moments.epsilon, 0.0);
         const double variance = j.count > 1 ? biased * j.count / (j.count - 1) : biased;
         j.mean[c] = (float)((1 - momentum) * j.mean[c] + momentum * mean);
         j.variance[c] = (float)((1 - momentum) * j.variance[c] + momentum * variance);
@@ -27,7 +27,7 @@ __global__ static void fix_kernel(const __grid_constant__ cuda_statistics_jobs j
 
     for (int c = (int)threadIdx.x; c < j.channels; c += (int)blockDim.x) {
         ((float *)j.moments.mean)[c] = j.mean[c];
-        ((float *)j.moments.rstd)[c] = (float)(1 / sqrt((double)j.variance[c] + PADA_BN_EPS));
+        ((float *)j.moments.rstd)[c] = (float)(1 / sqrt((double)j.variance[c] + j.moments.epsilon));
     }
 }
 

@@ -75,7 +75,7 @@ static __device__ double add_images(const double *partial, int which, int n_imag
 }
 
 __global__ static void moments_kernel(const double *partial, int n_images, pada_shape shape,
-                                      float *mean, float *rstd)
+                                      double epsilon, float *mean, float *rstd)
 {
     cuda_begin();
     const double count = (double)n_images * shape.h * shape.w;
@@ -85,7 +85,7 @@ __global__ static void moments_kernel(const double *partial, int n_images, pada_
     if (threadIdx.x != 0) return;
     const double variance = squares / count - (sum / count) * (sum / count);
     mean[blockIdx.x] = (float)(sum / count);
-    rstd[blockIdx.x] = (float)(1 / sqrt((variance < 0 ? 0 : variance) + PADA_BN_EPS));
+    rstd[blockIdx.x] = (float)(1 / sqrt((variance < 0 ? 0 : variance) + epsilon));
 }
 
 /* From dx = scale rstd (dy - mean(dy) - xhat mean(dy xhat)) to dx = a dy + b x + c. */
@@ -123,12 +123,13 @@ int64_t pada_cuda_sums_partial(int channels, int n_images)
 }
 
 cudaError_t pada_cuda_moments(cudaStream_t stream, cuda_tensor x, pada_shape shape, int n_images,
-                              double *partial, float *mean, float *rstd)
+                              double epsilon, double *partial, float *mean, float *rstd)
 {
     const cuda_tensor none = {NULL, 0, false};
 
     sum_images(stream, MOMENTS, x, none, NULL, shape, n_images, partial);
-    cuda_launch(moments_kernel, shape.c, ADDERS, 0, stream, partial, n_images, shape, mean, rstd);
+    cuda_launch(moments_kernel, shape.c, ADDERS, 0, stream, partial, n_images, shape, epsilon, mean,
+                rstd);
     return cudaPeekAtLastError();
 }
 

@@ -172,10 +172,10 @@ __global__ static void finish_moments_kernel(cuda_moments m, int channels, doubl
     }
 }
 
-cudaError_t pada_cuda_finish_moments(cudaStream_t stream, const int64_t *sums, pada_shape shape,
-                                     int n_images, float *mean, float *rstd)
+cudaError_t pada_cuda_finish_moments(cudaStream_t stream, const int64_t *sums, double epsilon,
+                                     pada_shape shape, int n_images, float *mean, float *rstd)
 {
-    const cuda_moments m = {sums, NULL, NULL};
+    const cuda_moments m = {sums, NULL, NULL, epsilon};
 
     cuda_launch(finish_moments_kernel, 1, CUDA_BLOCK, 0, stream, m, shape.c,
                 (double)n_images * shape.h * shape.w, mean, rstd);

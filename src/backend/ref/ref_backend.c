@@ -585,7 +585,7 @@ static void finish_stats(const run *r, pada_value v)
     stats(r, v, &mean, &rstd);
     for (int c = 0; c < shape.c; c++) {
         pada_ref_moments(value(r, v, 0), r->q->n_images, stride, shape, c, &mean[c], &variance);
-        rstd[c] = 1 / sqrt(variance + PADA_BN_EPS);
+        rstd[c] = 1 / sqrt(variance + r->q->norm_epsilon);
         for (int t = 0; t < r->q->n_terms; t++) {
             const pada_term *term = &r->q->terms[t];
             if (term->kind != PADA_TERM_BATCHNORM || term->x != v || pada_norm_is_fixed(r->q, t))
@@ -606,7 +606,7 @@ static void set_fixed_norms(const run *r)
         if (term->kind != PADA_TERM_BATCHNORM || !pada_norm_is_fixed(r->q, t)) continue;
         for (int c = 0; c < r->q->nodes[term->x].shape.c; c++)
             set_norm(r, t, c, kept[term->norm.mean + c],
-                     1 / sqrt(kept[term->norm.variance + c] + PADA_BN_EPS));
+                     1 / sqrt(kept[term->norm.variance + c] + r->q->norm_epsilon));
     }
 }
 
