@@ -42,12 +42,16 @@ static pada_status make_groups(pada_engine *e)
             continue;
         }
         int *group = &e->group_of[p->site * e->most_choices + p->choice];
-        if (*group >= 0) continue;
-        *group = e->n_groups;
-        e->groups[e->n_groups++] =
-            (param_group){.range = pada_params_range(e->params, p->site, p->choice),
-                          .site = p->site,
-                          .choice = p->choice};
+        if (*group < 0) {
+            *group = e->n_groups;
+            e->groups[e->n_groups++] =
+                (param_group){.range = pada_params_range(e->params, p->site, p->choice),
+                              .site = p->site,
+                              .choice = p->choice,
+                              .first_param = i};
+        }
+        e->groups[*group].n_params++;
+        e->groups[*group].n_weights += p->n_dims > 1;
     }
     for (int i = 0; i < pada_params_count(e->statistics_map); i++)
         if (pada_params_get(e->statistics_map, i)->count > largest)
@@ -329,6 +333,23 @@ void pada_engine_zero_grad(pada_engine *e)
         e->groups[i].active = false;
 }
 
+/* What the norms of a step are taken of: the groups that have a gradient, some of them tensor by tensor. */
+static int list_measured(const pada_engine *e, pada_range *ranges)
+{
+    int n = 0;
+
+    for (int i = 0; i < e->n_groups; i++) {
+        const param_group *g = &e->groups[i];
+        if (!g->active) continue;
+        if (!pada__log_splits(e, g)) ranges[n++] = g->range;
+        for (int k = 0; k < g->n_params && pada__log_splits(e, g); k++) {
+            const pada_param *p = pada_params_get(e->params, g->first_param + k);
+            ranges[n++] = (pada_range){p->offset, p->count};
+        }
+    }
+    return n;
+}
+
 /* Counts the moves of the groups that a step moves; NULL where the optimiser does not ask. */
 static const int64_t *count_moves(pada_engine *e, bool sampled)
 {
@@ -341,7 +362,7 @@ static const int64_t *count_moves(pada_engine *e, bool sampled)
     return e->moves;
 }
 
-/* Moves the weights by the gradients of n_active ranges. With `record` the work is queued and what it
+/* Moves the weights by the gradients of n_active ranges, those of e->active. With `record` the work is queued and what it
  * found out stays on the device. */
 static pada_status move(pada_engine *e, const pada_optim *optim, int n_active, void *record,
                         pada_step_stats *stats)
@@ -371,7 +392,7 @@ pada_status pada_engine_step(pada_engine *e, const pada_optim *optim, pada_step_
     const int n_active = list_ranges(e, false, e->active);
 
     pada__variance_add(e, n_active);
-    PADA_TRY(move(e, optim, n_active, pada__log_record(e), stats));
+    PADA_TRY(move(e, optim, list_measured(e, e->active), pada__log_record(e), stats));
     pada__ema_add(e);
     pada__log_step(e, stats);
     return PADA_OK;

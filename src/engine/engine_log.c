@@ -27,12 +27,18 @@ void pada__log_free(pada_engine *e)
     pada_free(log->paths);
     if (log->records) e->backend->release(e->device, log->records);
     pada__results_free(e, &log->results, log->cap_images);
-    *log = (engine_log){0};
+    *log = (engine_log){.by_tensor = log->by_tensor};
 }
 
+bool pada__log_splits(const pada_engine *e, const param_group *group)
+{
+    return e->log.by_tensor && group->n_weights > 1;
+}
+
+/* Numbers that a step leaves on the device, at most. */
 static int64_t record_size(const pada_engine *e)
 {
-    return 2 + e->n_groups;
+    return 2 + (e->log.by_tensor ? pada_params_count(e->params) : e->n_groups);
 }
 
 static pada_status make_device_room(pada_engine *e, int64_t n_steps, int64_t n_images)
@@ -77,6 +83,13 @@ static pada_status make_room(pada_engine *e, int n_steps, int n_passes, int n_im
     log->cap_passes = n_passes;
     log->cap_images = n_images;
     return PADA_OK;
+}
+
+void pada_engine_log_by_tensor(pada_engine *e, bool by_tensor)
+{
+    if (e->log.by_tensor == by_tensor) return;
+    pada__log_free(e); /* records have another size */
+    e->log.by_tensor = by_tensor;
 }
 
 pada_status pada_engine_log_begin(pada_engine *e, int n_steps, int n_passes, int n_images)
@@ -147,17 +160,28 @@ static double length(double a, double b)
     return sqrt(a * a + b * b);
 }
 
-/* Writes the norms of the active groups, in their order, to the sites of a step. */
+/* The norm of a group from those of its ranges, which begin at *norms; goes on to the next one. */
+static double take_norm(const pada_engine *e, const param_group *g, const double **norms)
+{
+    double sum = 0;
+
+    if (!pada__log_splits(e, g)) return *(*norms)++;
+    for (int k = 0; k < g->n_params; k++, (*norms)++)
+        if (pada_params_get(e->params, g->first_param + k)->n_dims > 1) sum += **norms;
+    return sum;
+}
+
+/* Writes the norms of the measured ranges, in their order, to the sites of a step. */
 static void set_site_norms(pada_engine *e, int step, const bool *active, const double *norms)
 {
     double *to = e->log.site_norms + (size_t)step * (size_t)n_sites(e);
 
     memset(to, 0, (size_t)n_sites(e) * sizeof *to);
-    for (int i = 0, k = 0; i < e->n_groups; i++) {
+    for (int i = 0; i < e->n_groups; i++) {
+        const param_group *g = &e->groups[i];
         if (!active[i]) continue;
-        if (e->groups[i].site != PADA_SHARED)
-            to[e->groups[i].site] = length(to[e->groups[i].site], norms[k]);
-        k++;
+        const double norm = take_norm(e, g, &norms);
+        if (g->site != PADA_SHARED) to[g->site] = length(to[g->site], norm);
     }
 }
 
@@ -169,13 +193,14 @@ void pada__log_step(pada_engine *e, const pada_step_stats *stats)
     PADA_ASSERT(log->n_steps < log->cap_steps);
     const int step = log->n_steps++;
     bool *active = log->active + (size_t)step * (size_t)e->n_groups;
-    int n_active = 0;
+    int n_measured = 0;
     for (int i = 0; i < e->n_groups; i++) {
-        active[i] = e->groups[i].active;
-        n_active += active[i];
+        const param_group *g = &e->groups[i];
+        active[i] = g->active;
+        if (active[i]) n_measured += pada__log_splits(e, g) ? g->n_params : 1;
     }
     if (log->records) return;
-    for (int k = 0; k < n_active; k++)
+    for (int k = 0; k < n_measured; k++)
         e->sums[k] = sqrt(e->sums[k]);
     set_site_norms(e, step, active, e->sums);
     log->grad_norms[step] = stats->grad_norm;

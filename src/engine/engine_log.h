@@ -19,7 +19,7 @@ typedef struct pada_log {
     const pada_path *paths;                   /* [n_passes] */
     const double *grad_norms, *clip_factors;  /* [n_steps] */
     /* [n_steps, n_sites] L2 norms of the gradients at each site, of all choices that the passes of
-     * the step had there, before clipping; 0 where none has parameters */
+     * the step had there, before clipping; 0 where none has parameters. By tensor: see below */
     const double *site_norms;
     double macs; /* multiply-adds of all forward passes so far, those of evaluations too */
 } pada_log;
@@ -27,6 +27,9 @@ typedef struct pada_log {
 /* Empties the log and makes room for so many steps, training passes in them and images through
  * those passes; more are an assert. Without a call nothing is logged. */
 pada_status pada_engine_log_begin(pada_engine *e, int n_steps, int n_passes, int n_images);
+/* From now on the norm of a choice with several weight tensors (convolutions; not biases) is the sum of their L2 norms
+ * instead of the one of all its gradients together. A log that was begun otherwise is lost. */
+void pada_engine_log_by_tensor(pada_engine *e, bool by_tensor);
 /* Borrowed until the next step. On a backend that has clip_update this is where the host learns what
  * happened: a gradient in it that was not finite is PADA_ENUMERIC. */
 pada_status pada_engine_log_read(pada_engine *e, pada_log *log);

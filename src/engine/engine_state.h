@@ -17,10 +17,11 @@
  * choice). */
 typedef struct param_group {
     pada_range range;
-    int site, choice; /* PADA_SHARED: always used */
-    bool active;      /* has a gradient since zero_grad */
-    bool sampled;     /* was active at least once in this run */
-    bool saved;       /* `sampled` at the time of the snapshot */
+    int site, choice;                     /* PADA_SHARED: always used */
+    int first_param, n_params, n_weights; /* its tensors; those of them that are no vectors */
+    bool active;                          /* has a gradient since zero_grad */
+    bool sampled;                         /* was active at least once in this run */
+    bool saved;                           /* `sampled` at the time of the snapshot */
     /* how often a step moved it: with the states of now, of the snapshot, of the other set */
     int64_t moves, saved_moves, other_moves;
     bool differs; /* has a part in the differences that were added up */
@@ -32,16 +33,17 @@ typedef struct param_group {
 typedef struct engine_log {
     int n_images, n_passes, n_steps, cap_images, cap_passes, cap_steps;
     int n_read_images, n_read_steps;
-    pada_results results;   /* [cap_images] */
-    void *records;          /* [cap_steps, 2 + n_groups] as clip_update writes them, or NULL */
-    double *fetched;        /* room for them here, or NULL */
-    bool *active;           /* [cap_steps, n_groups] who had a gradient */
-    pada_path *paths;       /* [cap_passes] of the host, which chose them */
+    pada_results results; /* [cap_images] */
+    void *records;    /* [cap_steps, 2 + ranges of a step] as clip_update writes them, or NULL */
+    double *fetched;  /* room for them here, or NULL */
+    bool *active;     /* [cap_steps, n_groups] who had a gradient */
+    pada_path *paths; /* [cap_passes] of the host, which chose them */
     double *losses, *norms; /* [cap_images] */
     int32_t *ranks;
     double *grad_norms, *clip_factors; /* [cap_steps] */
     double *site_norms;                /* [cap_steps, n_sites] */
     double macs;                       /* of all forward passes */
+    bool by_tensor;                    /* norms are sums over tensors */
 } engine_log;
 
 /* Running moments of the gradients; the two buffers are NULL until variance_begin. */
@@ -198,10 +200,12 @@ void pada__weights_changed(pada_engine *e);
 
 /* engine_log.c: where the next training pass of n images leaves its results, and the next step its
  * norms (NULL: it has to bring them along); called after every training pass, and after every step, where
- * there is no record with the squared norms of the active groups in e->sums. */
+ * there is no record with the squared norms of the measured ranges in e->sums. */
 pada_results pada__log_results(const pada_engine *e, int n);
 void *pada__log_record(const pada_engine *e);
 void pada__log_pass(pada_engine *e);
+/* Whether the gradient of a group is measured tensor by tensor. */
+bool pada__log_splits(const pada_engine *e, const param_group *group);
 /* After every forward pass. */
 void pada__log_work(pada_engine *e);
 void pada__log_step(pada_engine *e, const pada_step_stats *stats);

@@ -50,6 +50,11 @@ void pada_importance_visit(void *self, pada_state *state)
     pada_data_importance_visit(&im->data, state);
 }
 
+bool pada_importance_by_tensor(const void *self)
+{
+    return pada_path_importance_by_tensor(&((const pada_importance *)self)->path);
+}
+
 void pada_importance_distributions(const void *self, const pada_epoch *epoch,
                                    pada_distributions *out)
 {

@@ -30,6 +30,7 @@ pada_status pada_importance_step(void *self, pada_engine *e, const pada_draws *d
 pada_status pada_importance_end_epoch(void *self, const pada_log *log, const pada_epoch *epoch,
                                       const int32_t *order);
 void pada_importance_visit(void *self, pada_state *state);
+bool pada_importance_by_tensor(const void *self);
 void pada_importance_distributions(const void *self, const pada_epoch *epoch,
                                    pada_distributions *out);
 
@@ -38,6 +39,6 @@ void pada_importance_distributions(const void *self, const pada_epoch *epoch,
     .state_bytes = sizeof(pada_importance), .deinit = pada_importance_deinit, \
     .begin_epoch = pada_importance_begin_epoch, .step = pada_importance_step, \
     .end_epoch = pada_importance_end_epoch, .visit = pada_importance_visit,   \
-    .distributions = pada_importance_distributions
+    .distributions = pada_importance_distributions, .by_tensor = pada_importance_by_tensor
 
 #endif

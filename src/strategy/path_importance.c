@@ -7,6 +7,7 @@
 
 enum { SHARED, PER_SLOT, GLOBAL };
 enum { CLIPPED, UNCLIPPED };
+enum { TOGETHER, EACH };
 enum { HALF_MEAN, MEAN, SUM };
 enum { EVERY_EPOCH, NEVER };
 enum { PER_EPOCH, PER_STEP };
@@ -24,6 +25,13 @@ const pada_opt pada_path_options[] = {
         "one distribution of choices for the slots of a kind of cell, for each slot, or for all"),
     CHOICE("path-norm", norm, "clipped|unclipped", "clipped",
            "take gradient norms after or before clipping"),
+    {.name = "path-tensors",
+     .type = PADA_OPT_CHOICE,
+     .offset = offsetof(pada_path_settings, tensors),
+     .default_value = "sum",
+     .choices = "concat|sum",
+     .help = "norm of a choice with several weight tensors: one of all, or the sum of theirs",
+     .before = "sum"}, /* runs of 0.1 are of NAS-Bench-201, whose choices have one tensor */
     CHOICE("path-accumulate", accumulate, "half_ema|mean|sum", "half_ema",
            "how the norms of an epoch's steps are put together"),
     CHOICE("path-reset", reset, "epoch|never", "epoch", "when accumulated norms start anew"),
@@ -77,6 +85,11 @@ static int place_of(const pada_path_importance *pi, int slot, int choice)
 {
     return pi->settings.scope == PER_SLOT ? slot * PADA_MAX_CHOICES + choice
                                           : pi->labels.of[slot][choice];
+}
+
+bool pada_path_importance_by_tensor(const pada_path_importance *pi)
+{
+    return pi->settings.tensors == EACH;
 }
 
 void pada_path_importance_draw(const pada_path_importance *pi, int64_t step, pada_path *path,

@@ -1,7 +1,8 @@
 /* path_importance.h - PA: candidates are sampled in proportion to their gradient norms.
  *
- *   norm of a choice in a step   sum over the sites where it ran of ||gradient||, over the number of
- *                                slots that chose it (shared, global) or of its own slot (per slot)
+ *   norm of a choice in a step   sum over the sites where it ran, and there over its weight tensors, of
+ *                                ||gradient||, over the number of slots that chose it (shared, global) or
+ *                                of its own slot (per slot)
  *   importance                   those norms accumulated over the steps of an epoch
  *   probability                  tau * importance / sum + (1 - tau) * uniform
  *
@@ -18,6 +19,7 @@ typedef struct pada_path_settings {
     /* 0: choices of the same label share their norms in a group of slots, 1: every slot has its own, 2: in all slots */
     int scope;
     int norm;       /* 0: after clipping, 1: before */
+    int tensors;    /* of a site, 0: one norm of all of them, 1: the sum of their norms */
     int accumulate; /* 0: running half-mean, 1: mean, 2: sum */
     int reset;      /* 0: every epoch, 1: never */
     int update;     /* 0: every epoch, 1: every step */
@@ -48,6 +50,8 @@ void pada_path_importance_draw(const pada_path_importance *pi, int64_t step, pad
  * nothing is learnt, is returned. */
 pada_status pada_path_importance_after_step(pada_path_importance *pi, pada_engine *e,
                                             const pada_epoch *epoch);
+/* Whether the log of the engine is to be by tensor. */
+bool pada_path_importance_by_tensor(const pada_path_importance *pi);
 void pada_path_importance_end_epoch(pada_path_importance *pi, const pada_log *log,
                                     const pada_epoch *epoch);
 void pada_path_importance_visit(pada_path_importance *pi, pada_state *state);

@@ -101,6 +101,8 @@ typedef struct pada_strategy_ops {
     int (*schedule_start)(const void *self, int epoch);
     /* The most training passes that a step of the run makes, each over the whole batch; NULL: 1. */
     int (*passes)(const void *self);
+    /* Whether it wants the log of the engine by tensor (engine_log.h); NULL: no. */
+    bool (*by_tensor)(const void *self);
     /* One step of the optimiser on one batch; `step` counts over the whole run. */
     pada_status (*step)(void *self, pada_engine *e, const pada_draws *draws,
                         const pada_epoch *epoch, int64_t step);

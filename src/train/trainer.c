@@ -135,6 +135,8 @@ static pada_status begin(trainer *t)
     PADA_TRY(pada_engine_init_weights(desc->engine, recipe->seed));
     pada_engine_smooth_labels(desc->engine, recipe->label_smoothing);
     if (recipe->ema > 0) PADA_TRY(pada_engine_ema_begin(desc->engine, recipe->ema));
+    pada_engine_log_by_tensor(desc->engine,
+                              desc->strategy->by_tensor && desc->strategy->by_tensor(t->strategy));
     PADA_TRY(begin_log(t));
     if (recipe->variance) PADA_TRY(pada_engine_variance_begin(desc->engine));
     return PADA_OK;

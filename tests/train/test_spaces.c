@@ -6,6 +6,7 @@
 #include "base/scratch.h"
 #include "check.h"
 #include "engine/engine.h"
+#include "engine/engine_weights.h"
 #include "strategy/method_flags.h"
 #include "strategy/strategy_fewshot.h"
 #include "strategy/strategy_single.h"
@@ -220,10 +221,45 @@ static int open_all(void **state)
     return scratch_setup(state);
 }
 
+/* The weights that PA ends with. */
+static uint64_t train_pa(const space_case *c, const char *flags)
+{
+    static max_align_t settings[64];
+    const pada_recipe recipe = {
+        .epochs = EPOCHS, .batch_size = BATCH / 2, .lr = 0.1, .clip = 0.5, .augment = true};
+    const pada_strategy_ops *method;
+    pada_engine *engine = open_engine(c, "cpu");
+
+    CHECK_OK(pada_strategy_find(&method, "pa"));
+    CHECK_OK(method_settings(method, flags, settings, sizeof settings));
+    CHECK_OK(pada_train(&(pada_train_desc){.engine = engine,
+                                           .data = &data.base,
+                                           .recipe = &recipe,
+                                           .strategy = method,
+                                           .settings = settings}));
+    const uint64_t hash = pada_engine_weights_hash(engine);
+    pada_engine_destroy(engine);
+    return hash;
+}
+
+/* Blocks have three weight tensors; operators of NAS-Bench-201 one, so that nothing changes there. */
+static void norms_of_several_tensors(void **state)
+{
+    static const space_case nb201 = {.name = "nb201", .flags = {"--channels=2", "--cells=1", NULL}};
+    static const char *const together = "--path-tensors concat --path-schedule const",
+                             *const each = "--path-tensors sum --path-schedule const";
+
+    (void)state;
+    assert_true(train_pa(&cases[0], each) != train_pa(&cases[0], together));
+    assert_true(train_pa(&cases[0], each) == train_pa(&cases[0], "--path-schedule const"));
+    assert_true(train_pa(&nb201, each) == train_pa(&nb201, together));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(methods_resume_or_say_why),
+        cmocka_unit_test(norms_of_several_tensors),
         cmocka_unit_test(ref_trains_every_space),
     };
     return cmocka_run_group_tests(tests, open_all, scratch_teardown);
