@@ -17,6 +17,7 @@ def add_arguments(parser, paths):
                         help="others than nb201 have their own sizes")
     parser.add_argument("--paths", default=os.path.join(ROOT, "bench", paths), help="of nb201: one [a,b,c,d,e,f] per line")
     parser.add_argument("--networks", type=int, default=40, help="random paths of another space")
+    parser.add_argument("--arch", help="one network by itself, in the form and size it is retrained with, instead of paths")
     parser.add_argument("--channels", type=int, default=16, help="of nb201")
     parser.add_argument("--cells", type=int, default=5, help="of nb201")
 
@@ -27,19 +28,22 @@ def prepare(args, folder):
     if args.space == "nb201":
         with open(args.paths, encoding="utf-8") as file:
             return [json.loads(line) for line in file if line.strip()], WARM_UP
-    paths = random_paths.random_paths(args.space, args.networks, 0)
+    paths = [args.arch] if args.arch else random_paths.random_paths(args.space, args.networks, 0)
     args.paths, args.weights = os.path.join(folder, "paths"), os.path.join(folder, "weights.safetensors")
     with open(args.paths, "w", encoding="utf-8") as file:
         file.writelines(path + "\n" for path in paths)
-    subprocess.run([args.pada, "init", "--space", args.space, "--out", args.weights], check=True, stdout=subprocess.DEVNULL)
+    form = ["--arch", args.arch] if args.arch else []
+    subprocess.run([args.pada, "init", "--space", args.space, *form, "--out", args.weights], check=True, stdout=subprocess.DEVNULL)
     return paths, paths
 
 
 def torch_options(args):
     """For bench/torch_nets.py."""
-    return [f"--space={args.space}", f"--weights={args.weights}", f"--channels={args.channels}", f"--cells={args.cells}"]
+    form = ["--final"] if args.arch else []
+    return [f"--space={args.space}", f"--weights={args.weights}", f"--channels={args.channels}", f"--cells={args.cells}", *form]
 
 
 def pada_options(args):
     sizes = ["--channels", str(args.channels), "--cells", str(args.cells)] if args.space == "nb201" else []
-    return ["--list", args.paths, "--space", args.space, *sizes]
+    form = ["--form", "final"] if args.arch else []
+    return ["--list", args.paths, "--space", args.space, *form, *sizes]

@@ -1,6 +1,6 @@
 """What the PyTorch sides of the benchmarks time: steps and evaluations of a supernet of nb201, or of another space.
 
-A net is called with images and a path; `place` puts it on a device, `parameters` is what an optimiser gets. Weights of
+A net is called with images and a path and returns logits and those of an auxiliary head, or None; `place` puts it on a device, `parameters` is what an optimiser gets. Weights of
 other spaces come from a file of `pada init`.
 """
 import contextlib
@@ -30,16 +30,16 @@ class Supernet201:
         return list(self.net.parameters())
 
     def __call__(self, images, path):
-        return self.net(images, path)
+        return self.net(images, path), None
 
 
 class SpaceNet:
     """The functions of the parity tests, at the sizes that pada's spaces have by default."""
 
-    def __init__(self, space, weights):
+    def __init__(self, space, weights, final):
         import spaces_torch  # pylint: disable=import-outside-toplevel
         from safetensors.numpy import load_file  # pylint: disable=import-outside-toplevel
-        self.function = spaces_torch.SPACES[space][0]
+        self.function, self.final = spaces_torch.SPACES[space][0], final
         self.weights = spaces_torch.Weights(load_file(weights), torch.float32)
         self.image_size, self.classes = (224, 1000) if space == "proxyless" else (32, 10)
 
@@ -54,7 +54,7 @@ class SpaceNet:
         return list(self.weights.tensors.values())
 
     def __call__(self, images, path):
-        return self.function(self.weights, images, path, False, {"cells": 8})[0]
+        return self.function(self.weights, images, path, self.final, {"cells": 8, "final-cells": 20})
 
 
 def add_arguments(parser):
@@ -62,13 +62,14 @@ def add_arguments(parser):
     parser.add_argument("--batch", type=int, required=True)
     parser.add_argument("--space", default="nb201")
     parser.add_argument("--weights", help="of another space than nb201: a file of `pada init`")
+    parser.add_argument("--final", action="store_true", help="the weights are those of one network by itself")
     parser.add_argument("--channels", type=int, help="of nb201")
     parser.add_argument("--cells", type=int, help="of nb201")
 
 
 def make_run(args, device, channels_last, precision=contextlib.nullcontext):
     """What is timed, a function of a path: a training step or an evaluation (args.mode) of a random batch."""
-    net = Supernet201(args.channels, args.cells) if args.space == "nb201" else SpaceNet(args.space, args.weights)
+    net = Supernet201(args.channels, args.cells) if args.space == "nb201" else SpaceNet(args.space, args.weights, args.final)
     net.place(device, channels_last)
     images = torch.randn(args.batch, 3, net.image_size, net.image_size).to(device)
     labels = torch.randint(net.classes, (args.batch,)).to(device)
@@ -79,13 +80,16 @@ def make_run(args, device, channels_last, precision=contextlib.nullcontext):
     def step(path):
         optimiser.zero_grad(set_to_none=True)
         with precision():
-            loss = F.cross_entropy(net(images, path), labels)
+            logits, auxiliary = net(images, path)
+            loss = F.cross_entropy(logits, labels)
+            if auxiliary is not None:
+                loss = loss + 0.4 * F.cross_entropy(auxiliary, labels)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(net.parameters(), 5.0)
         optimiser.step()
 
     def evaluate(path):
         with torch.inference_mode(), precision():
-            F.cross_entropy(net(images, path), labels)
+            F.cross_entropy(net(images, path)[0], labels)
 
     return step if args.mode == "step" else evaluate

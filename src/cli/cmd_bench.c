@@ -19,15 +19,18 @@
 #include "engine/engine_weights.h"
 #include "study/path_list.h"
 
+enum { SEARCH, FINAL };
+
 typedef struct bench {
     pada_space_args space_args;
     pada_engine_args engine_args;
     const char *paths_file;
+    int form; /* of `--form` */
     int64_t burst, batch, repeats, n_paths, n_images, in_flight;
     uint64_t seed;
     bool json, per_path, paced;
 
-    pada_space space;
+    pada_space space, final; /* final: of the one network, with --form final */
     pada_mode mode;
     const pada_backend *backend;
     pada_device *device; /* for the peak of the machine */
@@ -49,6 +52,12 @@ static const pada_opt options_table[] = {
      .max = 65536,
      .meta = "N",
      .help = "images in a batch; 0: 64 for step, 512 for eval and rank"},
+    {.name = "form",
+     .type = PADA_OPT_CHOICE,
+     .offset = offsetof(bench, form),
+     .default_value = "search",
+     .choices = "search|final",
+     .help = "paths of a supernet, or one network by itself, of the size it is retrained with"},
     {.name = "images",
      .type = PADA_OPT_INT,
      .offset = offsetof(bench, n_images),
@@ -192,6 +201,10 @@ static int64_t live_macs(const bench *b, const pada_path *path)
     pada_path live;
     pada_cost cost;
 
+    if (b->final.is_final) {
+        pada_space_cost(&b->space, path, &cost);
+        return cost.macs;
+    }
     b->space.ops->canonical(&b->space, path, &live);
     pada_space_search_cost(&b->space, &live, &cost);
     return cost.macs;
@@ -286,20 +299,31 @@ static pada_status make_ranking(bench *b, const pada_engine_desc *desc)
                                               b->backend, (int)b->in_flight, PADA_MAX_IN_FLIGHT)});
 }
 
-static pada_status measure_paths(bench *b, const pada_engine_desc *desc, const char *what)
+static pada_status finalise(bench *b, pada_engine_desc *desc)
+{
+    if (b->n_paths != 1)
+        return PADA_FAIL(PADA_EINVAL, "--form final times one network, not %lld",
+                         (long long)b->n_paths);
+    pada_space_finalise(&b->final, &b->space, &b->list.paths[0]);
+    desc->space = &b->final;
+    return PADA_OK;
+}
+
+static pada_status measure_paths(bench *b, pada_engine_desc *desc, const char *what)
 {
     double warm_up_ms;
     pada_path path;
     void *mem;
 
     PADA_TRY(b->paths_file ? read_paths(b) : random_paths(b));
+    if (b->form == FINAL) PADA_TRY(finalise(b, desc));
     PADA_TRY(pada_calloc(&mem, (size_t)(b->n_paths * b->repeats), sizeof(double)));
     b->times_ms = mem;
     PADA_TRY(pada_engine_create(&b->engine, desc));
     PADA_TRY(pada_engine_init_weights(b->engine, b->seed));
     PADA_TRY(make_images(b));
     if (b->ranks) PADA_TRY(make_ranking(b, desc));
-    for (int i = 0; pada_space_extreme(&b->space, i, &path); i++)
+    for (int i = 0; pada_space_extreme(desc->space, i, &path); i++)
         PADA_TRY(run_path(b, &path, &warm_up_ms));
     if (!b->paced) return time_paths(b, what);
     while (read_line()) {

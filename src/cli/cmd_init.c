@@ -1,4 +1,4 @@
-/* cmd_init.c - `pada init`: the fresh weights of a supernet as a file. */
+/* cmd_init.c - `pada init`: the fresh weights of a supernet, or of one network by itself, as a file. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -11,11 +11,16 @@
 typedef struct init {
     pada_space_args space_args;
     uint64_t seed;
-    const char *out;
+    const char *out, *arch;
     bool json;
 } init;
 
 static const pada_opt options_table[] = {
+    {.name = "arch",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(init, arch),
+     .meta = "ARCH",
+     .help = "this network by itself, as it is retrained, instead of the supernet"},
     {.name = "seed",
      .type = PADA_OPT_U64,
      .offset = offsetof(init, seed),
@@ -40,6 +45,20 @@ static pada_status bind(void *self, pada_options *options)
 
     PADA_TRY(pada_options_bind(options, options_table, s));
     return pada_space_args_bind(&s->space_args, options);
+}
+
+/* The supernet, or the network in its final form. */
+static pada_status make_space(const init *s, pada_space *out)
+{
+    pada_space space;
+    pada_path path;
+
+    PADA_TRY(pada_space_from_args(&space, &s->space_args));
+    *out = space;
+    if (!s->arch) return PADA_OK;
+    PADA_TRY(space.ops->parse(&space, s->arch, NULL, &path));
+    pada_space_finalise(out, &space, &path);
+    return PADA_OK;
 }
 
 static int64_t count_weights(const pada_params *params)
@@ -87,7 +106,7 @@ static pada_status run(void *self, const pada_options *options)
         return PADA_FAIL(PADA_EINVAL, "unexpected word '%s'; see `pada help init`",
                          pada_options_word(options, 0));
     if (!s->out) return PADA_FAIL(PADA_EINVAL, "no file to write: give --out FILE.safetensors");
-    PADA_TRY(pada_space_from_args(&space, &s->space_args));
+    PADA_TRY(make_space(s, &space));
     /* Any backend that keeps weights does: they are the same floats on all of them. */
     PADA_TRY(pada_backend_find(&desc.backend, "cpu"));
     PADA_TRY(pada_engine_create(&e, &desc));
@@ -103,12 +122,13 @@ out:
 
 const pada_command pada_command_init = {
     .name = "init",
-    .summary = "write fresh weights of a supernet to a safetensors file",
+    .summary = "write fresh weights of a supernet or a network to a safetensors file",
     .details =
         "The weights are uniform random numbers of the seed, under the names of the official "
         "PyTorch supernet, so that load_state_dict takes the file.",
     .usage = "pada init --out FILE.safetensors [options]",
     .examples = "pada init --space nb201 --seed 7 --out w.safetensors\n"
+                "pada init --space macro --arch 01201201 --out one.safetensors\n"
                 "pada init --channels 8 --cells 1 --classes 100 --out small.safetensors",
     .state_bytes = sizeof(init),
     PADA_SPACE_ARGS(init, space_args),

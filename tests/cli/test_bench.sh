@@ -46,6 +46,14 @@ for n in 0 17 two; do
     pada bench rank --in-flight $n
     refused 2 'in-flight'
 done
+# shellcheck disable=SC2086
+pada bench step $small --form final --networks 1 --json
+expect_rc 0
+expect_no_err
+expect_out_has '"paths": 1,'
+# shellcheck disable=SC2086
+pada bench step $small --form final --networks 2
+refused 2 'one network, not 2'
 pada bench kernels --batch-size 2 --repeats 1 --json
 expect_rc 0
 expect_no_err

@@ -27,6 +27,15 @@ checks=$((checks + 1))
 [ "${#hash}" -eq 16 ] || complain "the hash is '$hash'"
 cmp -s "$work/files/a" "$work/files/b" || complain 'one seed gave two files'
 
+# One network by itself, with scales, shifts and statistics.
+init --arch '|nor_conv_3x3~0|+|nor_conv_3x3~0|nor_conv_3x3~1|+|skip_connect~0|nor_conv_3x3~1|nor_conv_3x3~2|' --out "$work/one"
+expect_rc 0
+expect_no_err
+checks=$((checks + 1))
+grep -q 'running_mean' "$work/one" || complain 'no statistics of a network by itself'
+init --arch '|x|' --out "$work/none"
+refused 2 "unknown operator 'x'"
+
 init --seed 8 --out "$work/files/c"
 expect_rc 0
 checks=$((checks + 1))
