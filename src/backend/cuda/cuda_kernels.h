@@ -205,7 +205,8 @@ enum { CUDA_NODE_TERMS = 6, CUDA_NODE_CONVS = 6 };
 
 enum { CUDA_UNITS = 4 /* of a sum in fixed point; cuda_mma.cuh */ };
 
-/* Integers of the two sums of every channel. One counts overflow and NaN, one is for alignment. */
+/* Integers of the two sums of every channel. One counts overflow and NaN, one
+ * the blocks that are done (cuda_level.h). */
 static inline int64_t cuda_sums_count(int channels)
 {
     return CUDA_UNITS * 2 * channels + 2;

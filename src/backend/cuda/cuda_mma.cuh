@@ -143,6 +143,18 @@ static __device__ __forceinline__ int64_t cuda_load_fixed(const int64_t *sum)
     return __ldcg(sum);
 }
 
+/* One more; how many there were. */
+static __device__ __forceinline__ int64_t cuda_count(int64_t *counter)
+{
+    return (int64_t)atomicAdd((unsigned long long *)counter, 1ull);
+}
+
+/* What this thread wrote before is seen before what it writes now. */
+static __device__ __forceinline__ void cuda_fence(void)
+{
+    __threadfence();
+}
+
 #else
 
 static inline uint32_t cuda_pair(float low, float high)
@@ -248,6 +260,15 @@ static inline void cuda_add_fixed(int64_t *sum, int64_t x)
 static inline int64_t cuda_load_fixed(const int64_t *sum)
 {
     return *sum;
+}
+
+static inline int64_t cuda_count(int64_t *counter)
+{
+    return (*counter)++;
+}
+
+static inline void cuda_fence(void)
+{
 }
 
 #endif

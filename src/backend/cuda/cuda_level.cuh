@@ -1,0 +1,288 @@
+/* cuda_level.cuh - what kernels of levels share: how they read values and gradients, and what becomes of their results.
+ *
+ * A thread has W neighbouring channels, 2 or 8, of one pixel after the other. The threads of a block are `slots` rows of
+ * `lanes` threads: a lane is a place among the channels of the block, and the slots of a lane are added up in order. */
+#ifndef PADA_BACKEND_CUDA_CUDA_LEVEL_CUH
+#define PADA_BACKEND_CUDA_CUDA_LEVEL_CUH
+
+#include "backend/cuda/cuda_level.h"
+#include "backend/cuda/cuda_mma.cuh"
+
+/* ---- jobs ---- */
+
+/* The job that this block belongs to. */
+template <typename Jobs> static __device__ __forceinline__ int cuda_find_job(const Jobs &jobs)
+{
+    int k = 0;
+
+    while (k + 1 < jobs.n && (int)blockIdx.x >= jobs.first[k + 1])
+        k++;
+    return k;
+}
+
+/* ---- elements ---- */
+
+/* Whether 8 channels can be moved at once. */
+static __device__ __forceinline__ bool cuda_is_wide(const void *data, int64_t image, int pitch)
+{
+    return image % 8 == 0 && pitch % 8 == 0 && (uintptr_t)data % 16 == 0;
+}
+
+/* W channels from element i on, of which `valid`, an even number, are there; the others are zero. */
+template <int W>
+static __device__ __forceinline__ void cuda_load(const void *data, int64_t i, int valid, bool wide,
+                                                 float v[W])
+{
+    const uint16_t *from = (const uint16_t *)data + i;
+
+    if (W == 8 && wide && valid >= 8) {
+        cuda_unpack8(*(const uint4 *)from, v);
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < W; k += 2) {
+        const uint32_t pair = k < valid ? *(const uint32_t *)(from + k) : 0;
+        v[k] = cuda_low(pair);
+        v[k + 1] = cuda_high(pair);
+    }
+}
+
+template <int W>
+static __device__ __forceinline__ void cuda_store(void *data, int64_t i, int valid, bool wide,
+                                                  const float v[W])
+{
+    uint16_t *to = (uint16_t *)data + i;
+
+    if (W == 8 && wide && valid >= 8) {
+        *(uint4 *)to = make_uint4(cuda_pair(v[0], v[1]), cuda_pair(v[2], v[3]),
+                                  cuda_pair(v[4], v[5]), cuda_pair(v[6], v[7]));
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < W; k += 2)
+        if (k < valid) *(uint32_t *)(to + k) = cuda_pair(v[k], v[k + 1]);
+}
+
+/* ---- views ---- */
+
+/* The norm of W channels: y = factor x + shift. */
+template <int W> struct cuda_norm {
+    float factor[W], shift[W];
+};
+
+template <int W>
+static __device__ __forceinline__ cuda_norm<W> cuda_read_norm(const cuda_view &view, int c,
+                                                              int valid)
+{
+    cuda_norm<W> norm;
+
+#pragma unroll
+    for (int k = 0; k < W; k++) {
+        const bool is = view.mean && k < valid;
+        norm.factor[k] = is ? view.rstd[c + k] * (view.scale ? view.scale[c + k] : 1) : 1;
+        norm.shift[k] =
+            is ? (view.shift ? view.shift[c + k] : 0) - view.mean[c + k] * norm.factor[k] : 0;
+    }
+    return norm;
+}
+
+/* norm(x) of W channels, in front of the activation. */
+template <int W>
+static __device__ __forceinline__ void cuda_apply_norm(const cuda_norm<W> &norm, float v[W])
+{
+#pragma unroll
+    for (int k = 0; k < W; k++)
+        v[k] = norm.factor[k] * v[k] + norm.shift[k];
+}
+
+template <int W> static __device__ __forceinline__ void cuda_apply_act(pada_act act, float v[W])
+{
+    if (act == PADA_ACT_NONE) return;
+#pragma unroll
+    for (int k = 0; k < W; k++)
+        v[k] = cuda_act(act, v[k]);
+}
+
+/* ---- gradients ---- */
+
+template <int W> struct cuda_slope {
+    float a[W], b[W], c[W];
+};
+
+/* Not read without z. */
+template <int W>
+static __device__ __forceinline__ cuda_slope<W> cuda_read_slope(const cuda_gradient &g, int c,
+                                                                int valid)
+{
+    cuda_slope<W> s;
+
+#pragma unroll
+    for (int k = 0; k < W; k++) {
+        const bool is = g.z && k < valid;
+        s.a[k] = is ? g.coef[c + k] : 1;
+        s.b[k] = is ? g.coef[g.vector + c + k] : 0;
+        s.c[k] = is ? g.coef[2 * g.vector + c + k] : 0;
+    }
+    return s;
+}
+
+/* dz of W channels from c on, of a pixel of an image. */
+template <int W>
+static __device__ __forceinline__ void cuda_load_gradient(const cuda_gradient &g,
+                                                          const cuda_slope<W> &s, int64_t image,
+                                                          int64_t pixel, int c, int valid,
+                                                          bool wide, float v[W])
+{
+    cuda_load<W>(g.dy, image * g.dy_image + pixel * g.dy_pitch + c, valid, wide, v);
+    if (!g.z) return;
+    float z[W];
+    cuda_load<W>(g.z, image * g.z_image + pixel * g.z_pitch + c, valid, wide, z);
+#pragma unroll
+    for (int k = 0; k < W; k++)
+        v[k] = s.a[k] * v[k] + (s.b[k] * z[k] + s.c[k]);
+}
+
+static __device__ __forceinline__ bool cuda_is_wide(const cuda_gradient &g)
+{
+    return cuda_is_wide(g.dy, g.dy_image, g.dy_pitch) &&
+           (!g.z || cuda_is_wide(g.z, g.z_image, g.z_pitch));
+}
+
+/* ---- results ---- */
+
+/* What a thread keeps of its results: sums of u and of u times another number, for each finish. */
+template <int W> struct cuda_tally {
+    float u[W], product[CUDA_FINISHES][W];
+};
+
+/* Writes W results from channel c on of a pixel, after what belongs to them; v is what was written. */
+template <int W>
+static __device__ __forceinline__ void cuda_put_result(const cuda_result &to,
+                                                       const cuda_norm<W> &at, int64_t image,
+                                                       int64_t pixel, int c, int valid, bool wide,
+                                                       float v[W], cuda_tally<W> *tally)
+{
+    float other[W];
+
+    if (to.at.data) {
+        cuda_load<W>(to.at.data, image * to.at.image + pixel * to.at.pitch + c, valid, wide, other);
+        cuda_apply_norm<W>(at, other);
+#pragma unroll
+        for (int k = 0; k < W; k++)
+            v[k] *= cuda_act_slope(to.at.act, other[k]);
+    }
+    const int64_t i = image * to.image + pixel * to.pitch + c;
+    if (to.accumulate) {
+        cuda_load<W>(to.data, i, valid, wide, other);
+#pragma unroll
+        for (int k = 0; k < W; k++)
+            v[k] += other[k];
+    }
+    cuda_store<W>(to.data, i, valid, wide, v);
+#pragma unroll
+    for (int f = 0; f < CUDA_FINISHES; f++) {
+        if (f >= to.n_finishes) break;
+        const cuda_finish &finish = to.finishes[f];
+        if (finish.z)
+            cuda_load<W>(finish.z, image * finish.z_image + pixel * to.pitch + c, valid, wide,
+                         other);
+#pragma unroll
+        for (int k = 0; k < W; k++)
+            tally->product[f][k] += v[k] * (finish.z ? other[k] : v[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < W; k++)
+        tally->u[k] += v[k];
+}
+
+/* Whether all that put_result and load_gradient touch can be moved 8 channels at a time. */
+static __device__ __forceinline__ bool cuda_is_wide(const cuda_result &to)
+{
+    bool wide = cuda_is_wide(to.data, to.image, to.pitch);
+
+    if (to.at.data) wide = wide && cuda_is_wide(to.at.data, to.at.image, to.at.pitch);
+    for (int f = 0; f < to.n_finishes; f++)
+        if (to.finishes[f].z)
+            wide = wide && cuda_is_wide(to.finishes[f].z, to.finishes[f].z_image, to.pitch);
+    return wide;
+}
+
+/* Mean and 1/deviation, or the coefficients of dz = a dy + b z + c, of one channel. */
+static __device__ inline void cuda_finish_channel(const cuda_finish &f, int channels, int c)
+{
+    const double sum = cuda_read_sum(f.sums, channels, 2 * c);
+    const double products = cuda_read_sum(f.sums, channels, 2 * c + 1);
+    const double share = 1 / f.count;
+
+    if (!f.z) {
+        const double mean = sum * share, variance = products * share - mean * mean;
+        f.mean[c] = (float)mean;
+        f.rstd[c] = (float)rsqrt((variance < 0 ? 0 : variance) + f.epsilon);
+        return;
+    }
+    const double mean = f.mean[c], rstd = f.rstd[c], scale = f.scale ? f.scale[c] : 1;
+    const double centred = products - mean * sum; /* of dy (z - mean) */
+    const double slope = scale * rstd * rstd * rstd * centred * share;
+    f.coef[c] = (float)(scale * rstd);
+    f.coef[f.vector + c] = (float)-slope;
+    f.coef[2 * f.vector + c] = (float)(slope * mean - scale * rstd * sum * share);
+    if (f.grad_scale) f.grad_scale[c] += (float)(centred * rstd);
+    if (f.grad_shift) f.grad_shift[c] += (float)sum;
+}
+
+/* Floats of shared memory that cuda_end_results wants of a block of so many threads. */
+template <int W> static constexpr int cuda_tally_floats(int threads)
+{
+    return threads * W * (1 + CUDA_FINISHES);
+}
+
+/* Adds up the tallies of a block, of all threads, and gives its share to the sums; the last of the `blocks` of the job
+ * finishes them. The lanes of the block have channels from `first` on, W each; `shared` is free. */
+template <int W>
+static __device__ inline void cuda_end_results(const cuda_result &to, int channels, int first,
+                                               int lane, int lanes, int slot, int slots, int blocks,
+                                               const cuda_tally<W> &tally, float *shared)
+{
+    constexpr int EACH = W * (1 + CUDA_FINISHES);
+    const int thread = slot * lanes + lane, threads = slots * lanes;
+    __shared__ int is_last;
+
+    if (to.n_finishes == 0) return;
+    if (lane < lanes && slot < slots) {
+        float *mine = shared + (slot * lanes + lane) * EACH;
+#pragma unroll
+        for (int k = 0; k < W; k++) {
+            mine[k] = tally.u[k];
+#pragma unroll
+            for (int f = 0; f < CUDA_FINISHES; f++)
+                mine[W * (1 + f) + k] = tally.product[f][k];
+        }
+    }
+    __syncthreads();
+    for (int i = thread; i < lanes * EACH && slot < slots; i += threads) {
+        const int which = i % EACH / W - 1, c = first + i / EACH * W + i % W;
+        if (which >= to.n_finishes || c >= channels) continue;
+        float sum = 0;
+        for (int s = 0; s < slots; s++)
+            sum += shared[s * lanes * EACH + i];
+        if (which >= 0) {
+            cuda_add_share(to.finishes[which].sums, channels, 2 * c + 1, sum);
+            continue;
+        }
+        for (int f = 0; f < to.n_finishes; f++)
+            cuda_add_share(to.finishes[f].sums, channels, 2 * c, sum);
+    }
+    cuda_fence();
+    __syncthreads();
+    if (threadIdx.x == 0 && threadIdx.y == 0)
+        is_last = cuda_count(to.finishes[0].sums + CUDA_UNITS * 2 * channels + 1) == blocks - 1;
+    __syncthreads();
+    if (!is_last) return;
+    cuda_fence();
+    for (int f = 0; f < to.n_finishes; f++)
+        for (int c = (int)(threadIdx.y * blockDim.x + threadIdx.x); c < channels;
+             c += (int)(blockDim.x * blockDim.y))
+            cuda_finish_channel(to.finishes[f], channels, c);
+}
+
+#endif
