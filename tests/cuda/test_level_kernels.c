@@ -1,0 +1,167 @@
+/* test_level_kernels.c - kernels of levels, launched alone on random tensors, against plain loops in double over
+ * the same bfloat16 numbers. On a device or emulated. */
+#include "cuda/level_fixture.h"
+
+/* ---- depthwise convolutions ---- */
+
+typedef struct depth_case {
+    int c, kernel, stride, dilation, pad, h, w, n, flags;
+    pada_act act;
+} depth_case;
+
+/* Launches of jobs of different sizes, up to eight at a time. Every kernel, stride and dilation; paddings that are
+ * those of the same size, none, fewer and more; gradients with stride 2 begin at either parity. */
+static const depth_case depth_cases[] = {
+    {16, 3, 1, 1, 1, 7, 7, 3, NORM | FINISH, PADA_ACT_RELU},
+    {96, 5, 1, 1, 2, 5, 9, 3, NORM | AFFINE | GRADIENT | SLOPE | FINISH | ACCUMULATE,
+     PADA_ACT_RELU6},
+    {2, 7, 1, 1, 3, 9, 10, 1, GRADIENT | SLICED, PADA_ACT_NONE},
+    {6, 3, 2, 1, 1, 7, 7, 3, NORM | AFFINE | SLICED | GRADIENT | SLOPE | FINISHES, PADA_ACT_RELU},
+    {18, 5, 2, 1, 2, 9, 7, 1, SLOPE | FINISHES | ACCUMULATE, PADA_ACT_RELU},
+    {36, 7, 2, 1, 3, 12, 9, 1, NORM | GRADIENT | SLICED | ALIGNED, PADA_ACT_RELU6},
+    {48, 3, 1, 2, 2, 8, 8, 1, GRADIENT | FINISH, PADA_ACT_RELU},
+    {16, 5, 1, 2, 4, 11, 7, 1, NORM | AFFINE | FINISH, PADA_ACT_NONE},
+
+    {18, 7, 1, 2, 6, 9, 13, 1, SLOPE | NORM | SLICED, PADA_ACT_RELU},
+    {36, 3, 2, 2, 2, 9, 8, 3, NORM | AFFINE | GRADIENT | ACCUMULATE | FINISHES, PADA_ACT_RELU},
+    {6, 5, 2, 2, 4, 13, 9, 1, GRADIENT, PADA_ACT_RELU6},
+    {48, 7, 2, 2, 6, 14, 13, 1, FINISH, PADA_ACT_RELU},
+    {96, 3, 2, 1, 0, 8, 7, 1, SLOPE | NORM | AFFINE | FINISHES, PADA_ACT_NONE},
+    {2, 5, 2, 1, 1, 10, 9, 3, GRADIENT | SLOPE | FINISH, PADA_ACT_RELU},
+    {16, 3, 1, 1, 2, 5, 4, 1, GRADIENT | ACCUMULATE, PADA_ACT_NONE},
+    {6, 7, 2, 2, 5, 9, 11, 3, NORM | FINISH, PADA_ACT_RELU},
+
+    {130, 5, 2, 2, 3, 9, 5, 1, NORM | AFFINE | GRADIENT | FINISH, PADA_ACT_RELU},
+};
+
+enum { DEPTH_CASES = sizeof depth_cases / sizeof *depth_cases };
+
+/* A job and what it reads. */
+typedef struct depth_job {
+    pada_conv conv;
+    pada_shape in, out;
+    int n;
+    view x;
+    gradient dz;
+    vector weight;
+    result to;
+    float *partial;
+    int splits;
+} depth_job;
+
+static depth_job make_depth(const depth_case *k, uint64_t seed)
+{
+    depth_job j = {.conv = pada_conv_make(k->c, k->c, k->kernel, k->stride, k->pad, k->act),
+                   .in = {k->c, k->h, k->w},
+                   .n = k->n};
+
+    j.conv.groups = k->c;
+    j.conv.dilation = k->dilation;
+    assert_true(pada_cuda_level_depth_fits(&j.conv));
+    assert_int_equal(pada_conv_shape(&j.conv, j.in, &j.out), PADA_OK);
+    j.x = make_view(j.in, k->n, k->flags, k->act, seed);
+    j.dz = make_gradient(j.out, k->n, k->flags, seed + 100);
+    j.weight = make_vector(k->c * k->kernel * k->kernel, 2, -1, seed + 200);
+    return j;
+}
+
+static void free_depth(depth_job *j)
+{
+    free_view(&j->x);
+    free_gradient(&j->dz);
+    free_vector(&j->weight);
+}
+
+static cuda_level_conv device_depth(const depth_job *j)
+{
+    return (cuda_level_conv){.conv = j->conv,
+                             .in = j->in,
+                             .out = j->out,
+                             .n_images = j->n,
+                             .x = device_view(&j->x),
+                             .dz = device_gradient(&j->dz),
+                             .weight = j->weight.at,
+                             .partial = j->partial,
+                             .splits = j->splits};
+}
+
+/* Every product of a tap: y += w x, x += w dz, or w += x dz. */
+typedef enum product { OUTPUT, INPUT, WEIGHT } product;
+
+static double *depth_products(const depth_job *j, product which)
+{
+    const net in = {j->in, j->n, 0, 0}, out = {j->out, j->n, 0, 0};
+    const int taps = j->conv.kernel * j->conv.kernel;
+    double *sums = zeros(
+        which == WEIGHT ? j->weight.n : j->n * pada_shape_count(which == OUTPUT ? j->out : j->in));
+
+    FOR_EACH(&out, n, h, w, c)
+    for (int t = 0; t < taps; t++) {
+        const int y = h * j->conv.stride + t / j->conv.kernel * j->conv.dilation - j->conv.pad;
+        const int x = w * j->conv.stride + t % j->conv.kernel * j->conv.dilation - j->conv.pad;
+        if (!inside(&in, y, x)) continue;
+        const double weight = j->weight.is[c * taps + t];
+        if (which == OUTPUT)
+            sums[at(&out, n, h, w, c)] += weight * view_get(&j->x, n, y, x, c);
+        else if (which == INPUT)
+            sums[at(&in, n, y, x, c)] += weight * gradient_get(&j->dz, n, h, w, c);
+        else
+            sums[c * taps + t] += view_get(&j->x, n, y, x, c) * gradient_get(&j->dz, n, h, w, c);
+    }
+    return sums;
+}
+
+static void check_depth(const depth_case *cases, int n, product which)
+{
+    depth_job jobs[CUDA_LEVEL_CONVS];
+    cuda_level_convs launch = {.n = n};
+
+    for (int k = 0; k < n; k++) {
+        const pada_shape *shape = which == OUTPUT ? &jobs[k].out : &jobs[k].in;
+        jobs[k] = make_depth(&cases[k], 1000 * (uint64_t)(k + 1));
+        /* outputs have moments once, and no earlier contributions */
+        const int flags =
+            which == OUTPUT ? cases[k].flags & ~(ACCUMULATE | FINISHES) : cases[k].flags;
+        jobs[k].to = make_result(*shape, jobs[k].n, flags, which == INPUT, 300 + (uint64_t)k);
+        launch.at[k] = device_depth(&jobs[k]);
+        launch.at[k].to = device_result(&jobs[k].to);
+    }
+    check_cuda(which == OUTPUT ? pada_cuda_level_depth_forward(NULL, &launch)
+                               : pada_cuda_level_depth_grad_in(NULL, &launch));
+    for (int k = 0; k < n; k++) {
+        char what[40];
+        snprintf(what, sizeof what, "%s of job %d", which == OUTPUT ? "output" : "gradient", k);
+        check_result(what, &jobs[k].to, depth_products(&jobs[k], which));
+        free_depth(&jobs[k]);
+    }
+}
+
+/* All cases, as many in a launch as it takes. */
+static void check_depths(product which)
+{
+    for (int k = 0; k < DEPTH_CASES; k += CUDA_LEVEL_CONVS) {
+        const int left = DEPTH_CASES - k;
+        check_depth(depth_cases + k, left < CUDA_LEVEL_CONVS ? left : CUDA_LEVEL_CONVS, which);
+    }
+}
+
+static void test_depth_forward(void **state)
+{
+    (void)state;
+    check_depths(OUTPUT);
+}
+
+static void test_depth_grad_in(void **state)
+{
+    (void)state;
+    check_depths(INPUT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_depth_forward),
+        cmocka_unit_test(test_depth_grad_in),
+    };
+    return cmocka_run_group_tests(tests, find_device, NULL);
+}
