@@ -157,11 +157,64 @@ static void test_depth_grad_in(void **state)
     check_depths(INPUT);
 }
 
+/* So many channels that there is one block for each 64 of them: a thread has several tiles. */
+static void test_depth_rounds(void **state)
+{
+    const depth_case large = {16960, 3, 1, 1, 1, 5, 5, 3, 0, PADA_ACT_RELU};
+
+    (void)state;
+    check_depth(&large, 1, OUTPUT);
+}
+
+/* As many partial sums as the kernel wants, or another number of them. */
+static void check_depth_weights(const depth_case *cases, int n, int splits)
+{
+    depth_job jobs[CUDA_LEVEL_CONVS];
+    cuda_level_convs launch = {.n = n};
+
+    for (int k = 0; k < n; k++) {
+        depth_job *j = &jobs[k];
+        *j = make_depth(&cases[k], 1000 * (uint64_t)(k + 1));
+        j->splits = splits ? splits : pada_cuda_level_depth_splits(&j->conv, j->out, j->n);
+        assert_in_range(j->splits, 1, 264);
+        j->partial = device_memory((size_t)(j->splits * j->weight.n) * sizeof(float), 0xff);
+        launch.at[k] = device_depth(j);
+    }
+    check_cuda(pada_cuda_level_depth_weights(NULL, &launch));
+    for (int k = 0; k < n; k++) {
+        depth_job *j = &jobs[k];
+        double *want = depth_products(j, WEIGHT), *sums = zeros(j->weight.n);
+        float *have = calloc((size_t)(j->splits * j->weight.n), sizeof *have);
+        char what[40];
+        from_device(have, j->partial, (size_t)(j->splits * j->weight.n) * sizeof *have);
+        for (int i = 0; i < j->splits * j->weight.n; i++)
+            sums[i % j->weight.n] += have[i];
+        snprintf(what, sizeof what, "weights of job %d", k);
+        check_numbers(what, sums, want, j->weight.n, 1e-5, 1e-6);
+        check_cuda(cudaFree(j->partial));
+        free(have);
+        free(want);
+        free(sums);
+        free_depth(j);
+    }
+}
+
+static void test_depth_weights(void **state)
+{
+    (void)state;
+    for (int k = 0; k < DEPTH_CASES; k += CUDA_LEVEL_CONVS) {
+        const int left = DEPTH_CASES - k;
+        check_depth_weights(depth_cases + k, left < CUDA_LEVEL_CONVS ? left : CUDA_LEVEL_CONVS, 0);
+    }
+    check_depth_weights(depth_cases, 4, 1); /* several tiles for a thread */
+    check_depth_weights(depth_cases, 4, 5); /* tiles that do not divide evenly */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_depth_forward),
-        cmocka_unit_test(test_depth_grad_in),
+        cmocka_unit_test(test_depth_forward), cmocka_unit_test(test_depth_grad_in),
+        cmocka_unit_test(test_depth_rounds),  cmocka_unit_test(test_depth_weights),
     };
     return cmocka_run_group_tests(tests, find_device, NULL);
 }

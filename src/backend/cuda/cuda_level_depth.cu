@@ -73,8 +73,8 @@ static __device__ __forceinline__ void convolve(const Source &source, int image,
 template <bool BACK>
 static __host__ __device__ inline level_tiles tiles_of(const cuda_level_conv &j)
 {
-    return BACK ? level_tile(j.in, j.n_images, j.conv.stride == 2 ? j.conv.pad & 1 : 0)
-                : level_tile(j.out, j.n_images, 0);
+    return BACK ? level_tile(j.in, j.n_images, TILE, j.conv.stride == 2 ? j.conv.pad & 1 : 0)
+                : level_tile(j.out, j.n_images, TILE, 0);
 }
 
 /* The first row of the window of a tile that begins at row h. */
