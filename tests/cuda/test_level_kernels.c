@@ -210,11 +210,157 @@ static void test_depth_weights(void **state)
     check_depth_weights(depth_cases, 4, 5); /* tiles that do not divide evenly */
 }
 
+/* ---- sums ---- */
+
+/* One letter for each term: an identity, a batch norm, a mean over windows; backward gradients of them. */
+typedef struct sum_case {
+    pada_shape shape;
+    int n, flags;
+    const char *terms;
+    pada_pool pool;
+} sum_case;
+
+static const sum_case sum_cases[] = {
+    {{16, 7, 7}, 3, FINISH, "ib", {3, 1, 1}},
+    {{96, 5, 9}, 1, SLICED | ALIGNED | AFFINE | FINISHES | SLOPE | ACCUMULATE, "bbip", {3, 1, 1}},
+    {{6, 5, 9}, 3, SLICED | FINISHES | SLOPE, "pb", {3, 2, 1}},
+    {{18, 7, 7}, 1, AFFINE | ACCUMULATE, "b", {3, 1, 1}},
+
+    {{48, 7, 5}, 3, SLICED | FINISH | SLOPE, "bpi", {5, 2, 2}},
+    {{36, 5, 5}, 1, AFFINE | SLOPE | FINISH, "ip", {2, 2, 0}},
+    {{2, 7, 7}, 1, SLICED, "iiii", {3, 1, 1}},
+    {{520, 3, 4}, 3, AFFINE, "bp", {3, 1, 1}}, /* several chunks of channels */
+};
+
+enum { SUM_CASES = sizeof sum_cases / sizeof *sum_cases };
+
+typedef struct sum_job {
+    int n_terms;
+    bool pooled[CUDA_LEVEL_TERMS];
+    view x[CUDA_LEVEL_TERMS];
+    gradient dz[CUDA_LEVEL_TERMS];
+    pada_shape from[CUDA_LEVEL_TERMS];
+    result to;
+} sum_job;
+
+/* A shape of which windows make `of`, or that they make of it. */
+static pada_shape pooled_shape(pada_pool pool, pada_shape of, bool backward)
+{
+    pada_shape from = {of.c, (of.h - 1) * pool.stride + pool.kernel - 2 * pool.pad,
+                       (of.w - 1) * pool.stride + pool.kernel - 2 * pool.pad};
+
+    if (backward) assert_int_equal(pada_pool_shape(&pool, of, &from), PADA_OK);
+    return from;
+}
+
+static cuda_level_sum make_sum(sum_job *j, const sum_case *k, bool backward, uint64_t seed)
+{
+    cuda_level_sum job = {.shape = k->shape, .n_images = k->n, .n_terms = (int)strlen(k->terms)};
+
+    *j = (sum_job){.n_terms = job.n_terms};
+    for (int e = 0; e < j->n_terms; e++, seed += 50) {
+        const bool norm = k->terms[e] == 'b' || (k->terms[e] == 'p' && k->flags & AFFINE);
+        cuda_level_term *term = &job.terms[e];
+        j->pooled[e] = term->pooled = k->terms[e] == 'p';
+        j->from[e] = j->pooled[e] ? pooled_shape(k->pool, k->shape, backward) : k->shape;
+        term->pool = k->pool;
+        term->from = j->from[e];
+        if (backward) {
+            j->dz[e] = make_gradient(j->from[e], k->n, k->flags | (norm ? GRADIENT : 0), seed);
+            term->dz = device_gradient(&j->dz[e]);
+        } else {
+            j->x[e] = make_view(j->from[e], k->n, k->flags | (norm ? NORM : 0),
+                                e == 1 ? PADA_ACT_RELU : PADA_ACT_NONE, seed);
+            term->x = device_view(&j->x[e]);
+        }
+    }
+    j->to = make_result(k->shape, k->n, k->flags, backward, seed);
+    job.to = device_result(&j->to);
+    return job;
+}
+
+/* Pixels first to end - 1 of n under window o. */
+static int window_of(const pada_pool *pool, int o, int n, int *first)
+{
+    const int begin = o * pool->stride - pool->pad, end = begin + pool->kernel;
+
+    *first = begin < 0 ? 0 : begin;
+    return end > n ? n : end;
+}
+
+static void add_means(const sum_job *j, int e, const sum_case *k, bool backward, double *sums)
+{
+    const pada_shape means = backward ? j->from[e] : k->shape;
+    const pada_shape values = backward ? k->shape : j->from[e];
+    const net of_means = {means, k->n, 0, 0}, of_values = {values, k->n, 0, 0};
+
+    FOR_EACH(&of_means, n, h, w, c)
+    {
+        int h0, w0;
+        const int h1 = window_of(&k->pool, h, values.h, &h0);
+        const int w1 = window_of(&k->pool, w, values.w, &w0);
+        for (int y = h0; y < h1; y++)
+            for (int x = w0; x < w1; x++) {
+                const double share = 1.0 / ((h1 - h0) * (w1 - w0));
+                if (backward)
+                    sums[at(&of_values, n, y, x, c)] += share * gradient_get(&j->dz[e], n, h, w, c);
+                else
+                    sums[at(&of_means, n, h, w, c)] += share * view_get(&j->x[e], n, y, x, c);
+            }
+    }
+}
+
+static double *add_terms(const sum_job *j, const sum_case *k, bool backward)
+{
+    const net all = {k->shape, k->n, 0, 0};
+    double *sums = zeros(k->n * pada_shape_count(k->shape));
+
+    for (int e = 0; e < j->n_terms; e++) {
+        if (j->pooled[e]) {
+            add_means(j, e, k, backward, sums);
+            continue;
+        }
+        FOR_EACH(&all, n, h, w, c)
+        sums[at(&all, n, h, w, c)] +=
+            backward ? gradient_get(&j->dz[e], n, h, w, c) : view_get(&j->x[e], n, h, w, c);
+    }
+    return sums;
+}
+
+static void check_sum(const sum_case *cases, int n, bool backward)
+{
+    sum_job jobs[CUDA_LEVEL_SUMS];
+    cuda_level_sums launch = {.n = n};
+
+    for (int k = 0; k < n; k++)
+        launch.at[k] = make_sum(&jobs[k], &cases[k], backward, 1000 * (uint64_t)(k + 1));
+    check_cuda(pada_cuda_level_sum(NULL, &launch));
+    for (int k = 0; k < n; k++) {
+        char what[40];
+        snprintf(what, sizeof what, "%s sum %s", backward ? "backward" : "forward", cases[k].terms);
+        check_result(what, &jobs[k].to, add_terms(&jobs[k], &cases[k], backward));
+        for (int e = 0; e < jobs[k].n_terms; e++)
+            if (backward)
+                free_gradient(&jobs[k].dz[e]);
+            else
+                free_view(&jobs[k].x[e]);
+    }
+}
+
+static void test_sums(void **state)
+{
+    (void)state;
+    for (int backward = 0; backward < 2; backward++)
+        for (int k = 0; k < SUM_CASES; k += CUDA_LEVEL_SUMS)
+            check_sum(sum_cases + k, CUDA_LEVEL_SUMS, backward);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_depth_forward), cmocka_unit_test(test_depth_grad_in),
         cmocka_unit_test(test_depth_rounds),  cmocka_unit_test(test_depth_weights),
+        cmocka_unit_test(test_sums),
     };
     return cmocka_run_group_tests(tests, find_device, NULL);
 }
