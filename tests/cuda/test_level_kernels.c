@@ -355,12 +355,114 @@ static void test_sums(void **state)
             check_sum(sum_cases + k, CUDA_LEVEL_SUMS, backward);
 }
 
+/* ---- pools ---- */
+
+typedef struct pool_case {
+    pada_shape in;
+    int n, flags;
+    pada_pool_kind kind;
+    pada_pool pool;
+    pada_act act;
+} pool_case;
+
+/* Values behind an activation are often equal: the gradient goes to the first of them. */
+static const pool_case pool_cases[] = {
+    {{16, 7, 7}, 3, NORM | FINISH, PADA_POOL_MAX, {3, 1, 1}, PADA_ACT_RELU},
+    {{6, 5, 9}, 3, NORM | AFFINE | SLOPE | FINISHES, PADA_POOL_MAX, {3, 2, 1}, PADA_ACT_RELU6},
+    {{96, 5, 9},
+     1,
+     SLICED | ALIGNED | SLOPE | ACCUMULATE | FINISH,
+     PADA_POOL_AVG,
+     {3, 1, 1},
+     PADA_ACT_RELU},
+    {{18, 7, 7}, 1, NORM | AFFINE | SLICED | FINISH, PADA_POOL_AVG, {3, 2, 1}, PADA_ACT_NONE},
+    {{48, 6, 7}, 1, SLICED | ACCUMULATE | SLOPE, PADA_POOL_MAX, {5, 2, 2}, PADA_ACT_RELU},
+    {{2, 8, 8}, 3, 0, PADA_POOL_MAX, {2, 2, 0}, PADA_ACT_NONE},
+    {{520, 5, 5}, 3, NORM, PADA_POOL_MAX, {3, 1, 0}, PADA_ACT_RELU},
+};
+
+enum { POOL_CASES = sizeof pool_cases / sizeof *pool_cases };
+
+typedef struct pool_job {
+    pada_shape out;
+    view x;
+    gradient dy;
+    result to;
+} pool_job;
+
+static cuda_level_pool make_pool(pool_job *j, const pool_case *k, bool backward, uint64_t seed)
+{
+    *j = (pool_job){.x = make_view(k->in, k->n, k->flags, k->act, seed)};
+    assert_int_equal(pada_pool_shape(&k->pool, k->in, &j->out), PADA_OK);
+    j->dy = make_gradient(j->out, k->n, k->flags & ~GRADIENT, seed + 100);
+    j->to = make_result(backward ? k->in : j->out, k->n, k->flags, backward, seed + 200);
+    return (cuda_level_pool){.pool = k->pool,
+                             .kind = k->kind,
+                             .in = k->in,
+                             .out = j->out,
+                             .n_images = k->n,
+                             .x = device_view(&j->x),
+                             .dz = device_gradient(&j->dy),
+                             .to = device_result(&j->to)};
+}
+
+static double *pool_products(const pool_job *j, const pool_case *k, bool backward)
+{
+    const net in = {k->in, k->n, 0, 0}, out = {j->out, k->n, 0, 0};
+    double *sums = zeros(k->n * pada_shape_count(backward ? k->in : j->out));
+
+    FOR_EACH(&out, n, h, w, c)
+    {
+        int h0, w0, best = -1;
+        const int h1 = window_of(&k->pool, h, k->in.h, &h0);
+        const int w1 = window_of(&k->pool, w, k->in.w, &w0), wide = w1 - w0;
+        const int pixels = (h1 - h0) * wide;
+        double *y = &sums[backward ? 0 : at(&out, n, h, w, c)], largest = 0;
+        for (int i = 0; i < pixels; i++) {
+            const double x = view_get(&j->x, n, h0 + i / wide, w0 + i % wide, c);
+            if (best < 0 || x > largest) best = i, largest = x;
+            if (!backward && k->kind == PADA_POOL_AVG) *y += x / pixels;
+        }
+        if (!backward && k->kind == PADA_POOL_MAX) *y = largest;
+        for (int i = 0; i < pixels && backward; i++)
+            if (k->kind == PADA_POOL_AVG || i == best)
+                sums[at(&in, n, h0 + i / wide, w0 + i % wide, c)] +=
+                    gradient_get(&j->dy, n, h, w, c) / (k->kind == PADA_POOL_AVG ? pixels : 1);
+    }
+    return sums;
+}
+
+static void check_pools(bool backward)
+{
+    pool_job jobs[POOL_CASES];
+    cuda_level_pools launch = {.n = POOL_CASES};
+
+    for (int k = 0; k < POOL_CASES; k++)
+        launch.at[k] = make_pool(&jobs[k], &pool_cases[k], backward, 1000 * (uint64_t)(k + 1));
+    check_cuda(backward ? pada_cuda_level_pool_grad(NULL, &launch)
+                        : pada_cuda_level_pool_forward(NULL, &launch));
+    for (int k = 0; k < POOL_CASES; k++) {
+        char what[40];
+        snprintf(what, sizeof what, "%s of pool %d", backward ? "gradient" : "output", k);
+        check_result(what, &jobs[k].to, pool_products(&jobs[k], &pool_cases[k], backward));
+        free_view(&jobs[k].x);
+        free_gradient(&jobs[k].dy);
+    }
+}
+
+static void test_pools(void **state)
+{
+    (void)state;
+    check_pools(false);
+    check_pools(true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_depth_forward), cmocka_unit_test(test_depth_grad_in),
         cmocka_unit_test(test_depth_rounds),  cmocka_unit_test(test_depth_weights),
-        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_sums),          cmocka_unit_test(test_pools),
     };
     return cmocka_run_group_tests(tests, find_device, NULL);
 }

@@ -4,6 +4,7 @@
  * a batch norm or a gradient needs of a channel waits in shared memory, so that registers are left for the sums.
  * Design note 0024. */
 #include "backend/cuda/cuda_level_lanes.cuh"
+#include "backend/cuda/cuda_level_window.cuh"
 
 enum {
     PIXELS = 2,
@@ -12,11 +13,6 @@ enum {
     TALLIES = cuda_tally_floats<WIDTH>(LEVEL_THREADS),
     SHARED_FLOATS = COEFFICIENTS > TALLIES ? COEFFICIENTS : TALLIES
 };
-
-static __host__ __device__ inline int width_of(const cuda_level_sum &j)
-{
-    return j.shape.c % WIDTH == 0 ? WIDTH : 2;
-}
 
 static __host__ __device__ inline int pixels_of(const cuda_level_sum &j)
 {
@@ -124,52 +120,6 @@ template <int W> struct reader {
     }
 };
 
-/* Adds the mean over the window of pixel (h, w) of the sum. */
-template <int W>
-static __device__ inline void add_mean(const reader<W> &from, int image, int h, int w, float sum[W])
-{
-    const pada_shape shape = from.term.from;
-    int h0, h1, w0, w1;
-
-    cuda_window(h, shape.h, from.term.pool, &h0, &h1);
-    cuda_window(w, shape.w, from.term.pool, &w0, &w1);
-    const float share = 1 / (float)((h1 - h0) * (w1 - w0));
-    for (int i = h0; i < h1; i++)
-#pragma unroll 1
-        for (int k = w0; k < w1; k++) {
-            float v[W];
-            from.load(image, i * shape.w + k, v);
-#pragma unroll
-            for (int e = 0; e < W; e++)
-                sum[e] += v[e] * share;
-        }
-}
-
-/* Adds what the gradients of means say about pixel (h, w), of `shape`, which their windows hold. */
-template <int W>
-static __device__ inline void add_spread(const reader<W> &from, pada_shape shape, int image, int h,
-                                         int w, float sum[W])
-{
-    const pada_pool pool = from.term.pool;
-    int first_h, end_h, first_w, end_w;
-
-    cuda_readers(h, from.term.from.h, pool, &first_h, &end_h);
-    cuda_readers(w, from.term.from.w, pool, &first_w, &end_w);
-    for (int i = first_h; i < end_h; i++)
-#pragma unroll 1
-        for (int k = first_w; k < end_w; k++) {
-            int h0, h1, w0, w1;
-            float v[W];
-            cuda_window(i, shape.h, pool, &h0, &h1);
-            cuda_window(k, shape.w, pool, &w0, &w1);
-            from.load(image, i * from.term.from.w + k, v);
-            const float share = 1 / (float)((h1 - h0) * (w1 - w0));
-#pragma unroll
-            for (int e = 0; e < W; e++)
-                sum[e] += v[e] * share;
-        }
-}
-
 template <int W>
 static __device__ __forceinline__ void add_term(const reader<W> &from, pada_shape shape,
                                                 const spot at[PIXELS], float sums[PIXELS][W])
@@ -191,9 +141,10 @@ static __device__ __forceinline__ void add_term(const reader<W> &from, pada_shap
         const int h = at[p].pixel / shape.w, w = at[p].pixel % shape.w;
         if (!at[p].is) continue;
         if (from.term.x.data)
-            add_mean<W>(from, at[p].image, h, w, sums[p]);
+            level_add_mean<W>(from, from.term.pool, from.term.from, at[p].image, h, w, sums[p]);
         else
-            add_spread<W>(from, shape, at[p].image, h, w, sums[p]);
+            level_add_spread<W>(from, from.term.pool, shape, from.term.from, at[p].image, h, w,
+                                sums[p]);
     }
 }
 
@@ -258,7 +209,7 @@ __global__ static void __launch_bounds__(LEVEL_THREADS, 2)
     const int k = cuda_find_job(jobs), blocks = jobs.first[k + 1] - jobs.first[k];
     const cuda_level_sum &j = jobs.at[k];
 
-    if (width_of(j) == WIDTH)
+    if (level_width(j.shape.c) == WIDTH)
         run_job<WIDTH>(j, (int)blockIdx.x - jobs.first[k], blocks, shared);
     else
         run_job<2>(j, (int)blockIdx.x - jobs.first[k], blocks, shared);
@@ -273,7 +224,7 @@ cudaError_t pada_cuda_level_sum(cudaStream_t stream, const cuda_level_sums *jobs
         const cuda_level_sum &j = placed.at[k];
         const int rounds = (pixels_of(j) - 1) / PIXELS + 1;
         placed.first[k + 1] =
-            placed.first[k] + level_blocks(level_divide(j.shape.c, width_of(j)), rounds);
+            placed.first[k] + level_blocks(level_divide(j.shape.c, level_width(j.shape.c)), rounds);
     }
     return cuda_launch(sum_kernel, (unsigned)placed.first[placed.n], LEVEL_THREADS, 0, stream,
                        placed);
