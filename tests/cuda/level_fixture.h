@@ -56,11 +56,6 @@ static inline double slice_get(const slice *s, int n, int h, int w, int c)
     return s->all.is[slice_index(s, n, h, w, c)];
 }
 
-static inline bool slice_has(const slice *s, int h, int w)
-{
-    return h >= 0 && w >= 0 && h < s->shape.h && w < s->shape.w;
-}
-
 /* ---- vectors of float ---- */
 
 typedef struct vector {
