@@ -157,8 +157,8 @@ static pada_place *place_of(pada_plan *p, int tensor)
 }
 
 /* Gives every tensor of one kind a place. Tensors of the work buffer live for whole stages, because
- * a stage runs image by image; those inside a stage live for instructions. Returns the bytes
- * needed. */
+ * a stage runs image by image; those inside a stage live for instructions, unless a backend that gathers
+ * runs them in another order. Returns the bytes needed. */
 static int64_t place_all(pada_plan *p, int kind, int n_times, const int *time_of)
 {
     const int64_t n_images = kind == PADA_WORK ? p->program.n_images : 1;
@@ -214,7 +214,8 @@ static void place_tensors(pada_plan *p, const pada_backend *backend, const pada_
         if (!inside || pada__plan_is_probed(q, k % q->n_nodes)) place->in = PADA_WORK;
         if (place->in == PADA_NOWHERE) place->in = PADA_LOCAL;
     }
-    q->local_bytes = place_all(p, PADA_LOCAL, q->n_instrs, NULL);
+    q->local_bytes = backend->gather ? place_all(p, PADA_LOCAL, q->n_stages, p->stage_of)
+                                     : place_all(p, PADA_LOCAL, q->n_instrs, NULL);
     q->work_bytes = place_all(p, PADA_WORK, q->n_stages, p->stage_of);
 }
 

@@ -239,7 +239,7 @@ static void test_random_paths(void **state)
 static void test_all_cells(void **state)
 {
     static const pada_space_config configs[] = {{.channels = 16, .cells = 1},
-                                                {.channels = 4, .cells = 1, .image_size = 8}};
+                                                {.channels = 1, .cells = 1, .image_size = 8}};
 
     (void)state;
     for (int c = 0; c < 2; c++) {
@@ -258,6 +258,65 @@ static void test_all_cells(void **state)
         }
         free_fixture(&f);
     }
+}
+
+/* How often parts of levels take each instruction. */
+static void count_uses(const pada_program *q, const cuda_match *m, int *uses)
+{
+    for (int s = 0; s < m->n_steps; s++) {
+        const cuda_step *step = &m->steps[s];
+        if (step->kind != CUDA_STEP_LEVEL) {
+            for (int k = 0; k < (step->kind == CUDA_STEP_HEAD_FORWARD    ? 3
+                                 : step->kind == CUDA_STEP_HEAD_BACKWARD ? 2
+                                                                         : 1);
+                 k++)
+                uses[m->members[step->first + k]]++;
+            continue;
+        }
+        for (int p = step->first; p < step->first + step->count; p++) {
+            assert_int_equal(m->parts[p].kind, m->parts[step->first].kind);
+            assert_int_equal(m->parts[p].level, m->parts[step->first].level);
+            for (int k = 0; k < m->parts[p].count; k++)
+                uses[m->members[m->parts[p].first + k]]++;
+            for (int i = 0; i < q->n_instrs && m->parts[p].norms >= 0; i++)
+                if (q->instrs[i].code == PADA_CODE_NORM_SUMS && q->instrs[i].v == m->parts[p].norms)
+                    uses[i]++;
+        }
+    }
+}
+
+/* Sizes that only kernels of levels know: every instruction is taken, those of convolutions backward for both of their
+ * gradients, and only sums of one batch norm are left to their readers. */
+static void test_levels(void **state)
+{
+    static const pada_space_config config = {.channels = 8, .cells = 1, .image_size = 8};
+    int n_level = 0;
+    fixture f;
+
+    (void)state;
+    make_fixture(&f, config);
+    for (int i = 0; i < 15625; i += 31) {
+        int uses[4 * MAX_NODES] = {0};
+        pada_path path = {{0}};
+        for (int e = 0, rest = i; e < 6; e++, rest /= 5)
+            path.choice[e] = (uint8_t)(rest % 5);
+        const pada_program *q = plan_fixture_plan(&f.plans, &path, 3, i % 3 != 0);
+        CHECK_OK(pada_cuda_match(&f.match, q, true));
+        if (!f.match.levels) continue; /* a dead cell has no convolutions */
+        count_uses(q, &f.match, uses);
+        for (int k = 0; k < q->n_instrs; k++) {
+            const pada_instr *instr = &q->instrs[k];
+            const bool both = instr->code == PADA_CODE_CONV_BWD && !instr->no_grad_in;
+            const cuda_node_match *node = &f.match.nodes[instr->v];
+            n_level += both && uses[k] == 2;
+            assert_true(node->viewed || uses[k] == (both && node->plain ? 2 : 1));
+            if (node->viewed) assert_int_equal(q->nodes[instr->v].n_terms, 1);
+        }
+        for (int batch = 0; batch <= f.match.n_batches; batch++)
+            check_partials(q, &f.match, batch);
+    }
+    assert_true(n_level > 0);
+    free_fixture(&f);
 }
 
 /* Whether node kernels make all gradients of cells, also where edges share weights or are probed. */
@@ -329,6 +388,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_paths),
         cmocka_unit_test(test_all_cells),
+        cmocka_unit_test(test_levels),
         cmocka_unit_test(test_taps_and_probes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

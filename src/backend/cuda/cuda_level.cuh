@@ -10,6 +10,26 @@
 
 /* ---- jobs ---- */
 
+/* What a job has to do: `rounds` things, one after the other, for each of `columns` sets of channels; a block has one set. */
+struct level_work {
+    int columns, rounds, cost; /* cost: of a round, compared with other jobs */
+};
+
+/* Divides about `total` blocks among jobs by what they have to do. */
+static inline void level_place_blocks(const level_work *work, int n, int total, int *first)
+{
+    double sum = 0;
+
+    for (int k = 0; k < n; k++)
+        sum += (double)work[k].columns * work[k].rounds * work[k].cost;
+    first[0] = 0;
+    for (int k = 0; k < n; k++) {
+        const double share = (double)work[k].rounds * work[k].cost / sum * total;
+        const int turns = share < 1 ? 1 : share < work[k].rounds ? (int)share : work[k].rounds;
+        first[k + 1] = first[k] + work[k].columns * turns;
+    }
+}
+
 /* The job that this block belongs to. */
 template <typename Jobs> static __device__ __forceinline__ int cuda_find_job(const Jobs &jobs)
 {
@@ -20,6 +40,26 @@ template <typename Jobs> static __device__ __forceinline__ int cuda_find_job(con
     return k;
 }
 
+/* ---- pixels ---- */
+
+/* Divides by a number that all threads of a block know: a product and a correction. */
+struct cuda_divisor {
+    unsigned by, factor;
+};
+
+static __device__ __forceinline__ cuda_divisor cuda_prepare_divisor(int by)
+{
+    return {(unsigned)by, by == 1 ? ~0u : (unsigned)(((uint64_t)1 << 32) / (unsigned)by)};
+}
+
+/* n >= 0; the quotient of the factor is one too small at most. */
+static __device__ __forceinline__ int cuda_divide(int n, cuda_divisor d)
+{
+    const unsigned q = (unsigned)((uint64_t)(unsigned)n * d.factor >> 32);
+
+    return (int)(((unsigned)n - q * d.by >= d.by) ? q + 1 : q);
+}
+
 /* ---- elements ---- */
 
 /* Whether 8 channels can be moved at once. */
@@ -28,23 +68,48 @@ static __device__ __forceinline__ bool cuda_is_wide(const void *data, int64_t im
     return image % 8 == 0 && pitch % 8 == 0 && (uintptr_t)data % 16 == 0;
 }
 
-/* W channels from element i on, of which `valid`, an even number, are there; the others are zero. */
+/* W channels as they lie in memory. */
+template <int W> struct cuda_raw {
+    uint32_t pair[W / 2];
+};
+
+/* Those from element i on, of which `valid`, an even number, are there; the others are zero. */
+template <int W>
+static __device__ __forceinline__ cuda_raw<W> cuda_fetch(const void *data, int64_t i, int valid,
+                                                         bool wide)
+{
+    const uint16_t *from = (const uint16_t *)data + i;
+    cuda_raw<W> raw;
+
+    if (W == 8 && wide && valid >= 8) {
+        const uint4 all = *(const uint4 *)from;
+        const uint32_t pairs[4] = {all.x, all.y, all.z, all.w};
+#pragma unroll
+        for (int k = 0; k < W / 2; k++)
+            raw.pair[k] = pairs[k];
+        return raw;
+    }
+#pragma unroll
+    for (int k = 0; k < W / 2; k++)
+        raw.pair[k] = 2 * k < valid ? *(const uint32_t *)(from + 2 * k) : 0;
+    return raw;
+}
+
+template <int W>
+static __device__ __forceinline__ void cuda_unpack(const cuda_raw<W> &raw, float v[W])
+{
+#pragma unroll
+    for (int k = 0; k < W; k += 2) {
+        v[k] = cuda_low(raw.pair[k / 2]);
+        v[k + 1] = cuda_high(raw.pair[k / 2]);
+    }
+}
+
 template <int W>
 static __device__ __forceinline__ void cuda_load(const void *data, int64_t i, int valid, bool wide,
                                                  float v[W])
 {
-    const uint16_t *from = (const uint16_t *)data + i;
-
-    if (W == 8 && wide && valid >= 8) {
-        cuda_unpack8(*(const uint4 *)from, v);
-        return;
-    }
-#pragma unroll
-    for (int k = 0; k < W; k += 2) {
-        const uint32_t pair = k < valid ? *(const uint32_t *)(from + k) : 0;
-        v[k] = cuda_low(pair);
-        v[k + 1] = cuda_high(pair);
-    }
+    cuda_unpack<W>(cuda_fetch<W>(data, i, valid, wide), v);
 }
 
 template <int W>
@@ -155,47 +220,96 @@ template <int W> struct cuda_tally {
     float u[W], product[CUDA_FINISHES][W];
 };
 
-/* Writes W results from channel c on of a pixel, after what belongs to them; v is what was written. */
+/* A pixel of a batch; image -1: there is none. */
+struct cuda_spot {
+    int image, pixel;
+};
+
+/* What results meet in memory before they are written. */
+template <int W> struct cuda_met {
+    cuda_raw<W> at, there, z[CUDA_FINISHES];
+};
+
+template <int W>
+static __device__ __forceinline__ cuda_met<W> cuda_meet(const cuda_result &to, cuda_spot spot,
+                                                        int c, int valid, bool wide)
+{
+    cuda_met<W> met;
+    const int64_t image = spot.image, pixel = spot.pixel;
+
+    if (to.at.data)
+        met.at =
+            cuda_fetch<W>(to.at.data, image * to.at.image + pixel * to.at.pitch + c, valid, wide);
+    if (to.accumulate)
+        met.there = cuda_fetch<W>(to.data, image * to.image + pixel * to.pitch + c, valid, wide);
+#pragma unroll
+    for (int f = 0; f < CUDA_FINISHES; f++)
+        if (f < to.n_finishes && to.finishes[f].z)
+            met.z[f] =
+                cuda_fetch<W>(to.finishes[f].z,
+                              image * to.finishes[f].z_image + pixel * to.pitch + c, valid, wide);
+    return met;
+}
+
+/* Writes W results of a pixel after what belongs to them. */
 template <int W>
 static __device__ __forceinline__ void cuda_put_result(const cuda_result &to,
-                                                       const cuda_norm<W> &at, int64_t image,
-                                                       int64_t pixel, int c, int valid, bool wide,
-                                                       float v[W], cuda_tally<W> *tally)
+                                                       const cuda_norm<W> &at,
+                                                       const cuda_met<W> &met, cuda_spot spot,
+                                                       int c, int valid, bool wide, float v[W],
+                                                       cuda_tally<W> *tally)
 {
     float other[W];
 
     if (to.at.data) {
-        cuda_load<W>(to.at.data, image * to.at.image + pixel * to.at.pitch + c, valid, wide, other);
+        cuda_unpack<W>(met.at, other);
         cuda_apply_norm<W>(at, other);
 #pragma unroll
         for (int k = 0; k < W; k++)
             v[k] *= cuda_act_slope(to.at.act, other[k]);
     }
-    const int64_t i = image * to.image + pixel * to.pitch + c;
     if (to.accumulate) {
-        cuda_load<W>(to.data, i, valid, wide, other);
+        cuda_unpack<W>(met.there, other);
 #pragma unroll
         for (int k = 0; k < W; k++)
             v[k] += other[k];
     }
-    cuda_store<W>(to.data, i, valid, wide, v);
+    cuda_store<W>(to.data, spot.image * to.image + (int64_t)spot.pixel * to.pitch + c, valid, wide,
+                  v);
 #pragma unroll
     for (int f = 0; f < CUDA_FINISHES; f++) {
         if (f >= to.n_finishes) break;
-        const cuda_finish &finish = to.finishes[f];
-        if (finish.z)
-            cuda_load<W>(finish.z, image * finish.z_image + pixel * to.pitch + c, valid, wide,
-                         other);
+        const bool is_norm = to.finishes[f].z;
+        if (is_norm) cuda_unpack<W>(met.z[f], other);
 #pragma unroll
         for (int k = 0; k < W; k++)
-            tally->product[f][k] += v[k] * (finish.z ? other[k] : v[k]);
+            tally->product[f][k] += v[k] * (is_norm ? other[k] : v[k]);
     }
 #pragma unroll
     for (int k = 0; k < W; k++)
         tally->u[k] += v[k];
 }
 
-/* Whether all that put_result and load_gradient touch can be moved 8 channels at a time. */
+/* The same of N pixels: all loads are under way before the first result is written. */
+template <int W, int N>
+static __device__ __forceinline__ void cuda_put_results(const cuda_result &to,
+                                                        const cuda_norm<W> &at,
+                                                        const cuda_spot (&spots)[N], int c,
+                                                        int valid, bool wide, float (&v)[N][W],
+                                                        cuda_tally<W> *tally)
+{
+    cuda_met<W> met[N];
+
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        if (spots[k].image >= 0) met[k] = cuda_meet<W>(to, spots[k], c, valid, wide);
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        if (spots[k].image >= 0)
+            cuda_put_result<W>(to, at, met[k], spots[k], c, valid, wide, v[k], tally);
+}
+
+/* Whether all that cuda_put_results touches can be moved 8 channels at a time. */
 static __device__ __forceinline__ bool cuda_is_wide(const cuda_result &to)
 {
     bool wide = cuda_is_wide(to.data, to.image, to.pitch);
@@ -259,12 +373,21 @@ static __device__ inline void cuda_end_results(const cuda_result &to, int channe
         }
     }
     __syncthreads();
-    for (int i = thread; i < lanes * EACH && slot < slots; i += threads) {
+    /* Several threads share a sum, each with every parts-th slot; the first adds up what they have. */
+    const int values = lanes * EACH, parts = values < threads ? min(threads / values, slots) : 1;
+    for (int i = thread; i < values * parts && slot < slots; i += threads) {
+        float sum = 0;
+        for (int s = i / values; s < slots; s += parts)
+            sum += shared[s * values + i % values];
+        shared[i] = sum; /* slot i / values: nobody else reads it */
+    }
+    __syncthreads();
+    for (int i = thread; i < values && slot < slots; i += threads) {
         const int which = i % EACH / W - 1, c = first + i / EACH * W + i % W;
         if (which >= to.n_finishes || c >= channels) continue;
         float sum = 0;
-        for (int s = 0; s < slots; s++)
-            sum += shared[s * lanes * EACH + i];
+        for (int p = 0; p < parts; p++)
+            sum += shared[p * values + i];
         if (which >= 0) {
             cuda_add_share(to.finishes[which].sums, channels, 2 * c + 1, sum);
             continue;

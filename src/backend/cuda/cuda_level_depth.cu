@@ -7,7 +7,7 @@
  *   i * UP == r * DOWN + k * DILATION        DOWN, UP: the stride, 1 forward; 1, the stride backward
  *
  * which the compiler knows, also with a stride of 2: tiles of a gradient begin at the pixel that makes the first row
- * of the window exact, which depends on the padding. Design note 0024. */
+ * of the window exact, which depends on the padding. Design note 0025. */
 #include "backend/cuda/cuda_level_depth.cuh"
 
 enum {
@@ -120,15 +120,20 @@ static __device__ __forceinline__ void run_tiles(const cuda_level_conv &j, const
         level_pair sums[TILE][TILE] = {};
         convolve_tile<BACK>(j, source, corner, weights, lanes, sums);
 #pragma unroll
-        for (int r = 0; r < TILE; r++)
+        for (int r = 0; r < TILE; r++) {
+            const int h = corner.h + r;
+            cuda_spot spots[TILE];
+            float v[TILE][2];
 #pragma unroll
             for (int p = 0; p < TILE; p++) {
-                const int h = corner.h + r, w = corner.w + p;
-                float v[2] = {sums[r][p].a, sums[r][p].b};
-                if (h >= 0 && h < shape.h && w >= 0 && w < shape.w)
-                    cuda_put_result<2>(j.to, at, corner.image, h * shape.w + w, place.c, 2, false,
-                                       v, tally);
+                const int w = corner.w + p;
+                const bool inside = h >= 0 && h < shape.h && w >= 0 && w < shape.w;
+                spots[p] = {inside ? corner.image : -1, h * shape.w + w};
+                v[p][0] = sums[r][p].a;
+                v[p][1] = sums[r][p].b;
             }
+            cuda_put_results<2, TILE>(j.to, at, spots, place.c, 2, false, v, tally);
+        }
     }
 }
 
@@ -165,12 +170,13 @@ template <bool BACK> static cudaError_t launch(cudaStream_t stream, const cuda_l
 {
     cuda_level_convs placed = *jobs;
 
-    placed.first[0] = 0;
+    level_work work[CUDA_LEVEL_CONVS];
     for (int k = 0; k < placed.n; k++) {
         const cuda_level_conv &j = placed.at[k];
-        placed.first[k + 1] =
-            placed.first[k] + level_blocks(level_divide(j.conv.c_in, 2), tiles_of<BACK>(j).n);
+        const int taps = j.conv.kernel * j.conv.kernel;
+        work[k] = level_work_of(level_divide(j.conv.c_in, 2), tiles_of<BACK>(j).n, 10 + taps);
     }
+    level_place_blocks(work, placed.n, LEVEL_BLOCKS, placed.first);
     return cuda_launch(depth_kernel<BACK>, (unsigned)placed.first[placed.n], LEVEL_THREADS, 0,
                        stream, placed);
 }

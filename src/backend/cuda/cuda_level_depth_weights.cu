@@ -3,7 +3,7 @@
  * A block has a chunk of channels, up to MOST_TAPS taps (all of a 3x3 or 5x5 kernel, half of a 7x7 one) and a share of
  * the tiles of dz. A thread keeps the sums of all those taps for two channels: the window of a tile is read once, and
  * each row of it meets the rows of dz that its taps pair it with. The slots of a block are added up in order.
- * Design note 0024. */
+ * Design note 0025. */
 #include "backend/cuda/cuda_level_depth.cuh"
 
 enum {

@@ -10,7 +10,9 @@
 enum {
     LEVEL_THREADS = 256,
     LEVEL_LANES = 32,
-    LEVEL_BLOCKS = 4 * 132 /* of a job: a block adds to sums once, so there are not too many */
+    LEVEL_BLOCKS =
+        2 *
+        132 /* of a launch: as many as an H200 runs at a time, each of which adds to sums once */
 };
 
 typedef struct level_lanes {
@@ -26,13 +28,10 @@ static __host__ __device__ inline level_lanes level_divide(int channels, int wid
     return (level_lanes){chunks, lanes, LEVEL_THREADS / lanes};
 }
 
-/* How many blocks a job has, of which each slot does one of `n` things at a time. */
-static inline int level_blocks(level_lanes d, int n)
+/* A job of `n` things, one for each slot at a time. */
+static inline level_work level_work_of(level_lanes d, int n, int cost)
 {
-    const int wanted = (n - 1) / d.slots + 1;
-    const int most = d.chunks < LEVEL_BLOCKS ? LEVEL_BLOCKS / d.chunks : 1;
-
-    return d.chunks * (wanted < most ? wanted : most);
+    return {d.chunks, (n - 1) / d.slots + 1, cost};
 }
 
 /* Where a thread is in its job. */

@@ -1,7 +1,7 @@
 /* cuda_level_pool.cu - pools of a level that are nodes, and their gradients: W channels of one result after the other.
  *
  * The gradient of a largest value goes to the first of the largest pixels of a window; a NaN is larger than all, and
- * the last one counts (cuda_pool.cu). Which one that is is worked out again from x. Design note 0024. */
+ * the last one counts (cuda_pool.cu). Which one that is is worked out again from x. Design note 0025. */
 #include "backend/cuda/cuda_level_lanes.cuh"
 #include "backend/cuda/cuda_level_window.cuh"
 
@@ -207,9 +207,10 @@ static __device__ __forceinline__ void run_job(const cuda_level_pool &j, int blo
         const bool wide = cuda_is_wide(j.to);
         for (int i = place.at; i < n; i += place.share) {
             const int image = i / of_image, pixel = i % of_image;
-            float v[W] = {};
-            pool_pixel<W, BACK>(j, x, dy, image, pixel / shape.w, pixel % shape.w, v);
-            cuda_put_result<W>(j.to, slope, image, pixel, place.c, W, wide, v, &tally);
+            const cuda_spot spots[1] = {{image, pixel}};
+            float v[1][W] = {};
+            pool_pixel<W, BACK>(j, x, dy, image, pixel / shape.w, pixel % shape.w, v[0]);
+            cuda_put_results<W, 1>(j.to, slope, spots, place.c, W, wide, v, &tally);
         }
     }
     cuda_end_results<W>(j.to, shape.c, place.first, place.lane, d.lanes, place.slot, d.slots,
@@ -235,13 +236,12 @@ template <bool BACK> static cudaError_t launch(cudaStream_t stream, const cuda_l
 {
     cuda_level_pools placed = *jobs;
 
-    placed.first[0] = 0;
+    level_work work[CUDA_LEVEL_POOLS];
     for (int k = 0; k < placed.n; k++) {
         const cuda_level_pool &j = placed.at[k];
-        placed.first[k + 1] =
-            placed.first[k] +
-            level_blocks(level_divide(j.in.c, level_width(j.in.c)), pixels_of<BACK>(j));
+        work[k] = level_work_of(level_divide(j.in.c, level_width(j.in.c)), pixels_of<BACK>(j), 1);
     }
+    level_place_blocks(work, placed.n, LEVEL_BLOCKS, placed.first);
     return cuda_launch(pool_kernel<BACK>, (unsigned)placed.first[placed.n], LEVEL_THREADS, 0,
                        stream, placed);
 }

@@ -2,7 +2,7 @@
  *
  * A thread has W channels, 8 where their number allows it, of PIXELS pixels at a time, and adds up term after term: what
  * a batch norm or a gradient needs of a channel waits in shared memory, so that registers are left for the sums.
- * Design note 0024. */
+ * Design note 0025. */
 #include "backend/cuda/cuda_level_lanes.cuh"
 #include "backend/cuda/cuda_level_window.cuh"
 
@@ -93,12 +93,6 @@ static __device__ __forceinline__ cuda_slope<W> staged_slope(const float *from, 
 
 /* ---- terms ---- */
 
-/* A pixel of a sum. */
-typedef struct spot {
-    int image, pixel;
-    bool is; /* there may be fewer than PIXELS left */
-} spot;
-
 /* Values or gradients of one term, as they are read. */
 template <int W> struct reader {
     const cuda_level_term &term;
@@ -122,24 +116,24 @@ template <int W> struct reader {
 
 template <int W>
 static __device__ __forceinline__ void add_term(const reader<W> &from, pada_shape shape,
-                                                const spot at[PIXELS], float sums[PIXELS][W])
+                                                const cuda_spot at[PIXELS], float sums[PIXELS][W])
 {
     if (!from.term.pooled) {
         float v[PIXELS][W];
 #pragma unroll
         for (int p = 0; p < PIXELS; p++)
-            if (at[p].is) from.load(at[p].image, at[p].pixel, v[p]);
+            if (at[p].image >= 0) from.load(at[p].image, at[p].pixel, v[p]);
 #pragma unroll
         for (int p = 0; p < PIXELS; p++)
 #pragma unroll
             for (int k = 0; k < W; k++)
-                if (at[p].is) sums[p][k] += v[p][k];
+                if (at[p].image >= 0) sums[p][k] += v[p][k];
         return;
     }
 #pragma unroll
     for (int p = 0; p < PIXELS; p++) {
         const int h = at[p].pixel / shape.w, w = at[p].pixel % shape.w;
-        if (!at[p].is) continue;
+        if (at[p].image < 0) continue;
         if (from.term.x.data)
             level_add_mean<W>(from, from.term.pool, from.term.from, at[p].image, h, w, sums[p]);
         else
@@ -168,7 +162,8 @@ static __device__ __forceinline__ void run_job(const cuda_level_sum &j, int bloc
 {
     const level_lanes d = level_divide(j.shape.c, W);
     const level_place place = level_locate(d, W, j.shape.c, block, blocks);
-    const int n = pixels_of(j), of_image = j.shape.h * j.shape.w;
+    const int n = pixels_of(j);
+    const cuda_divisor of_image = cuda_prepare_divisor(j.shape.h * j.shape.w);
     const bool wide = is_wide(j);
     const float *coefficients = shared + place.lane;
     cuda_tally<W> tally = {};
@@ -177,11 +172,12 @@ static __device__ __forceinline__ void run_job(const cuda_level_sum &j, int bloc
     __syncthreads();
     for (int first = place.at; first < n && place.valid > 0; first += PIXELS * place.share) {
         float sums[PIXELS][W] = {};
-        spot at[PIXELS];
+        cuda_spot at[PIXELS];
 #pragma unroll
         for (int p = 0; p < PIXELS; p++) {
             const int i = first + p * place.share;
-            at[p] = (spot){i / of_image, i % of_image, i < n};
+            const int image = cuda_divide(i, of_image);
+            at[p] = i < n ? cuda_spot{image, i - image * (int)of_image.by} : cuda_spot{-1, 0};
         }
 #pragma unroll 1
         for (int e = 0; e < j.n_terms; e++)
@@ -190,11 +186,7 @@ static __device__ __forceinline__ void run_job(const cuda_level_sum &j, int bloc
                 j.shape, at, sums);
         const cuda_norm<W> slope =
             staged_norm<W>(coefficients + j.n_terms * 3 * W * d.lanes, d.lanes);
-#pragma unroll
-        for (int p = 0; p < PIXELS; p++)
-            if (at[p].is)
-                cuda_put_result<W>(j.to, slope, at[p].image, at[p].pixel, place.c, W, wide, sums[p],
-                                   &tally);
+        cuda_put_results<W, PIXELS>(j.to, slope, at, place.c, W, wide, sums, &tally);
     }
     __syncthreads(); /* the coefficients have been read */
     cuda_end_results<W>(j.to, j.shape.c, place.first, place.lane, d.lanes, place.slot, d.slots,
@@ -219,13 +211,14 @@ cudaError_t pada_cuda_level_sum(cudaStream_t stream, const cuda_level_sums *jobs
 {
     cuda_level_sums placed = *jobs;
 
-    placed.first[0] = 0;
+    level_work work[CUDA_LEVEL_SUMS];
     for (int k = 0; k < placed.n; k++) {
         const cuda_level_sum &j = placed.at[k];
         const int rounds = (pixels_of(j) - 1) / PIXELS + 1;
-        placed.first[k + 1] =
-            placed.first[k] + level_blocks(level_divide(j.shape.c, level_width(j.shape.c)), rounds);
+        work[k] =
+            level_work_of(level_divide(j.shape.c, level_width(j.shape.c)), rounds, 1 + j.n_terms);
     }
+    level_place_blocks(work, placed.n, LEVEL_BLOCKS, placed.first);
     return cuda_launch(sum_kernel, (unsigned)placed.first[placed.n], LEVEL_THREADS, 0, stream,
                        placed);
 }

@@ -4,7 +4,7 @@
  * reused inside the stage, where something else may be in its place that early. Backward, the planner has
  * put all contributions to a gradient side by side (backend.h, gather): those that no node kernel knows
  * run first, one by one, and the node kernel adds to them. */
-#include "backend/cuda/cuda_match.h"
+#include "backend/cuda/cuda_match_parts.h"
 
 #include <string.h>
 
@@ -12,12 +12,7 @@
 #include "backend/cuda/cuda_known.h"
 #include "base/mem.h"
 
-typedef struct matcher {
-    cuda_match *m;
-    const pada_program *q;
-    bool tiles;
-    int stage;
-} matcher;
+typedef cuda_matcher matcher;
 
 /* What has become of an instruction. */
 enum { FREE, CHOSEN /* for the step that comes next */, PLACED };
@@ -31,19 +26,22 @@ void pada_cuda_match_deinit(cuda_match *m)
     pada_free(m->taken);
     pada_free(m->nodes);
     pada_free(m->terms);
+    pada_free(m->parts);
     *m = (cuda_match){0};
 }
 
 static pada_status make_room(cuda_match *m, const pada_program *q)
 {
-    void *steps, *members, *taken, *nodes, *terms;
+    void *steps, *members, *taken, *nodes, *terms, *parts;
+    /* a convolution backwards is two parts, a concatenation one for each operand */
+    const size_t cap_parts = 2 * (size_t)q->n_instrs + (size_t)q->n_terms;
 
     if (q->n_instrs <= m->cap_instrs && q->n_nodes <= m->cap_nodes && q->n_terms <= m->cap_terms)
         return PADA_OK;
     pada_cuda_match_deinit(m);
-    PADA_TRY(pada_calloc(&steps, (size_t)q->n_instrs, sizeof *m->steps));
+    PADA_TRY(pada_calloc(&steps, cap_parts, sizeof *m->steps));
     m->steps = steps;
-    PADA_TRY(pada_calloc(&members, (size_t)q->n_instrs, sizeof *m->members));
+    PADA_TRY(pada_calloc(&members, cap_parts, sizeof *m->members));
     m->members = members;
     PADA_TRY(pada_calloc(&taken, (size_t)q->n_instrs, sizeof *m->taken));
     m->taken = taken;
@@ -51,6 +49,8 @@ static pada_status make_room(cuda_match *m, const pada_program *q)
     m->nodes = nodes;
     PADA_TRY(pada_calloc(&terms, (size_t)q->n_terms + 1, sizeof *m->terms));
     m->terms = terms;
+    PADA_TRY(pada_calloc(&parts, cap_parts, sizeof *m->parts));
+    m->parts = parts;
     m->cap_instrs = q->n_instrs;
     m->cap_nodes = q->n_nodes;
     m->cap_terms = q->n_terms;
@@ -59,7 +59,7 @@ static pada_status make_room(cuda_match *m, const pada_program *q)
 
 /* ---- steps ---- */
 
-static cuda_step *begin_step(const matcher *k, cuda_step_kind kind, pada_value v)
+cuda_step *pada_cuda_begin_step(const matcher *k, cuda_step_kind kind, pada_value v)
 {
     cuda_match *m = k->m;
     cuda_step *step = &m->steps[m->n_steps++];
@@ -69,7 +69,7 @@ static cuda_step *begin_step(const matcher *k, cuda_step_kind kind, pada_value v
     return step;
 }
 
-static void add_member(const matcher *k, cuda_step *step, int i)
+void pada_cuda_add_member(const matcher *k, cuda_step *step, int i)
 {
     k->m->taken[i] = PLACED;
     k->m->members[k->m->n_members++] = i;
@@ -78,10 +78,10 @@ static void add_member(const matcher *k, cuda_step *step, int i)
 
 static void add_general(const matcher *k, int i, bool accumulate)
 {
-    cuda_step *step = begin_step(k, CUDA_STEP_INSTR, -1);
+    cuda_step *step = pada_cuda_begin_step(k, CUDA_STEP_INSTR, -1);
 
     step->accumulate = accumulate;
-    add_member(k, step, i);
+    pada_cuda_add_member(k, step, i);
 }
 
 static bool is_member(const matcher *k, const cuda_step *step, int i)
@@ -103,7 +103,7 @@ static void want_fragments(const matcher *k, pada_value v)
 
 /* Partial sums of a weight gradient. They are added up when they fill the L2, or nearly so: what goes
  * through memory costs twice the time. */
-static void want_partial(const matcher *k, pada_value v, int blocks)
+void pada_cuda_want_partial(const matcher *k, pada_value v, int blocks)
 {
     cuda_match *m = k->m;
 
@@ -113,14 +113,14 @@ static void want_partial(const matcher *k, pada_value v, int blocks)
 }
 
 /* Before the next step: whether the partial sums so far are enough. */
-static void end_batch(const matcher *k)
+void pada_cuda_end_batch(const matcher *k)
 {
     if (k->m->batch_floats * (int64_t)sizeof(float) < CUDA_PARTIAL_BYTES) return;
     k->m->batch_floats = 0;
     k->m->n_batches++;
 }
 
-static int64_t take_sums(const matcher *k, int channels)
+int64_t pada_cuda_take_sums(const matcher *k, int channels)
 {
     const int64_t first = k->m->n_sums;
 
@@ -130,15 +130,16 @@ static int64_t take_sums(const matcher *k, int channels)
 
 static void add_group(const matcher *k, cuda_step_kind kind, int i, int count)
 {
-    cuda_step *step = begin_step(k, kind, -1);
+    cuda_step *step = pada_cuda_begin_step(k, kind, -1);
 
     for (int n = 0; n < count; n++)
-        add_member(k, step, i + n);
+        pada_cuda_add_member(k, step, i + n);
 }
 
 static void want_moments(const matcher *k, const pada_instr *instr)
 {
-    if (instr->stats) k->m->nodes[instr->v].moments = take_sums(k, k->q->nodes[instr->v].shape.c);
+    if (instr->stats)
+        k->m->nodes[instr->v].moments = pada_cuda_take_sums(k, k->q->nodes[instr->v].shape.c);
 }
 
 /* ---- forward ---- */
@@ -167,7 +168,7 @@ static void add_convs(const matcher *k, cuda_step *step, int i, int end)
         if (!pada_cuda_is_node_conv(q, z) || (n > 0 && q->nodes[z].conv.act != act)) continue;
         if (step->count > 0 && q->node_plans[z].value.in != PADA_WORK) continue;
         act = q->nodes[z].conv.act;
-        add_member(k, step, i);
+        pada_cuda_add_member(k, step, i);
         want_fragments(k, z);
         want_moments(k, &q->instrs[i]);
         n++;
@@ -193,14 +194,14 @@ static void match_forward(const matcher *k)
         if (k->m->taken[i]) continue;
         if (k->tiles && instr->code == PADA_CODE_COMBINE_FWD &&
             pada_cuda_is_node_combine(q, instr->v)) {
-            cuda_step *step = begin_step(k, CUDA_STEP_NODE_FORWARD, instr->v);
-            add_member(k, step, i);
+            cuda_step *step = pada_cuda_begin_step(k, CUDA_STEP_NODE_FORWARD, instr->v);
+            pada_cuda_add_member(k, step, i);
             want_moments(k, instr);
             add_convs(k, step, i + 1, end);
             step->no_store = !instr->stats && is_only_here(k, step, i + 1, end);
         } else if (k->tiles && instr->code == PADA_CODE_CONV_FWD &&
                    pada_cuda_is_node_conv(q, instr->v)) {
-            cuda_step *step = begin_step(k, CUDA_STEP_NODE_FORWARD, q->nodes[instr->v].x);
+            cuda_step *step = pada_cuda_begin_step(k, CUDA_STEP_NODE_FORWARD, q->nodes[instr->v].x);
             step->no_store = true;
             add_convs(k, step, i, end);
         } else if (k->tiles && pada_cuda_is_reduction(q, i, end)) {
@@ -226,8 +227,7 @@ static void match_forward(const matcher *k)
 
 /* ---- backward ---- */
 
-/* The value whose gradient an instruction contributes to or, NORM_SUMS, waits for; -1: none. */
-static pada_value receiver(const pada_program *q, const pada_instr *instr)
+pada_value pada_cuda_receiver(const pada_program *q, const pada_instr *instr)
 {
     if (instr->code == PADA_CODE_NORM_SUMS) return instr->dy;
     if (instr->code == PADA_CODE_COMBINE_BWD || instr->code == PADA_CODE_CONCAT_BWD ||
@@ -257,7 +257,7 @@ static bool is_node_part(const matcher *k, const pada_instr *instr, pada_act act
 static void add_back_conv(const matcher *k, pada_value v)
 {
     want_fragments(k, v);
-    want_partial(k, v, pada_cuda_node_partials(k->q->nodes[v].shape, k->q->n_images));
+    pada_cuda_want_partial(k, v, pada_cuda_node_partials(k->q->nodes[v].shape, k->q->n_images));
 }
 
 /* The sums of batch norm t of a probe of y, where y has the same one; or -1. */
@@ -280,7 +280,7 @@ static void add_norm_sums(const matcher *k, const pada_instr *instr)
         if (k->q->terms[t].kind != PADA_TERM_BATCHNORM) continue;
         if (instr->v != instr->dy) term->slopes = sums_of_same(k, instr->dy, t);
         term->known = term->slopes >= 0;
-        if (!term->known) term->slopes = take_sums(k, node->shape.c);
+        if (!term->known) term->slopes = pada_cuda_take_sums(k, node->shape.c);
     }
 }
 
@@ -306,9 +306,9 @@ static bool match_reduction(const matcher *k, int begin, int end)
     if (conv < 0 || others > 0 || (means >= 0 && !pada_cuda_is_strided(q, q->instrs[conv].v)))
         return false;
     add_group(k, CUDA_STEP_REDUCTION_BACKWARD, conv, 1);
-    if (means >= 0) add_member(k, &k->m->steps[k->m->n_steps - 1], means);
+    if (means >= 0) pada_cuda_add_member(k, &k->m->steps[k->m->n_steps - 1], means);
     want_fragments(k, q->instrs[conv].v);
-    want_partial(k, q->instrs[conv].v, q->n_images);
+    pada_cuda_want_partial(k, q->instrs[conv].v, q->n_images);
     return true;
 }
 
@@ -319,7 +319,7 @@ static void match_gradient(const matcher *k, pada_value x, int begin, int end, i
     int n_convs = 0, n_flows = 0, n_norms = 0, n_parts = 0;
     pada_act act = PADA_ACT_NONE;
 
-    end_batch(k);
+    pada_cuda_end_batch(k);
     if (k->tiles && match_reduction(k, begin, end)) n_done++;
     for (int i = begin; i < end && k->tiles && pada_cuda_node_fits(q->nodes[x].shape); i++) {
         const pada_instr *instr = &q->instrs[i];
@@ -342,11 +342,11 @@ static void match_gradient(const matcher *k, pada_value x, int begin, int end, i
             add_general(k, i, n_done++ > 0);
     if (n_parts > 0) {
         const bool has_grad = q->nodes[x].op != PADA_OP_INPUT;
-        cuda_step *step = begin_step(k, CUDA_STEP_NODE_BACKWARD, x);
+        cuda_step *step = pada_cuda_begin_step(k, CUDA_STEP_NODE_BACKWARD, x);
         step->accumulate = has_grad && n_done > 0;
         step->no_store = !has_grad || (n_convs == 0 && n_flows == 0);
         for (int i = begin; i < end; i++)
-            if (k->m->taken[i] == CHOSEN) add_member(k, step, i);
+            if (k->m->taken[i] == CHOSEN) pada_cuda_add_member(k, step, i);
     }
     for (int i = begin; i < end; i++) /* of the complete gradient */
         if (!k->m->taken[i] && q->instrs[i].code == PADA_CODE_NORM_SUMS) add_general(k, i, false);
@@ -363,15 +363,16 @@ static void match_backward(const matcher *k)
             add_group(k, CUDA_STEP_HEAD_BACKWARD, i, 2);
             i++;
         }
-        const pada_value x = receiver(q, &q->instrs[i]);
-        for (next = i + 1; next < end && x != PADA_ZERO && receiver(q, &q->instrs[next]) == x;)
+        const pada_value x = pada_cuda_receiver(q, &q->instrs[i]);
+        for (next = i + 1;
+             next < end && x != PADA_ZERO && pada_cuda_receiver(q, &q->instrs[next]) == x;)
             next++;
         if (q->instrs[i].code == PADA_CODE_CONV_BWD && q->instrs[i].no_grad_in && next == i + 1 &&
             k->tiles && pada_cuda_is_stem(q, q->instrs[i].v)) {
-            end_batch(k);
+            pada_cuda_end_batch(k);
             add_group(k, CUDA_STEP_STEM_BACKWARD, i, 1);
-            want_partial(k, q->instrs[i].v, q->n_images);
-            k->m->nodes[q->instrs[i].v].stem = true;
+            pada_cuda_want_partial(k, q->instrs[i].v, q->n_images);
+            k->m->nodes[q->instrs[i].v].plain = true;
         } else if (x == PADA_ZERO) {
             add_general(k, i, false);
         } else {
@@ -431,18 +432,27 @@ static void mark_finishes(const matcher *k)
 pada_status pada_cuda_match(cuda_match *m, const pada_program *q, bool tiles)
 {
     PADA_TRY(make_room(m, q));
-    m->n_steps = m->n_members = 0;
+    m->n_steps = m->n_members = m->n_parts = 0;
+    m->levels = tiles && pada_cuda_wants_levels(q);
     m->n_forward_sums = m->n_sums = m->fragment_bytes = 0;
     m->batch_floats = m->partial_floats = 0;
     m->n_batches = 0;
     for (int v = 0; v < q->n_nodes; v++)
-        m->nodes[v] = (cuda_node_match){.moments = -1, .fragment = -1, .partial = -1};
+        m->nodes[v] = (cuda_node_match){.moments = -1,
+                                        .sums = -1,
+                                        .fragment = -1,
+                                        .partial = -1,
+                                        .ready = {-1, -1},
+                                        .complete = {-1, -1}};
     for (int t = 0; t < q->n_terms; t++)
-        m->terms[t] = (cuda_term_match){.slopes = -1};
+        m->terms[t] = (cuda_term_match){.slopes = -1, .sums = -1};
     memset(m->taken, 0, (size_t)q->n_instrs * sizeof *m->taken);
+    if (m->levels) pada_cuda_choose_views(&(matcher){m, q, tiles, 0});
     for (int s = 0; s < q->n_stages; s++) {
         const matcher k = {m, q, tiles, s};
-        if (s < q->n_forward)
+        if (m->levels)
+            pada_cuda_match_level_stage(&k);
+        else if (s < q->n_forward)
             match_forward(&k);
         else
             match_backward(&k);
@@ -451,6 +461,6 @@ pada_status pada_cuda_match(cuda_match *m, const pada_program *q, bool tiles)
     for (int batch = 0; batch <= m->n_batches; batch++)
         place_partials(&(matcher){m, q, tiles, 0}, batch);
     mark_finishes(&(matcher){m, q, tiles, 0});
-    PADA_ASSERT(m->n_members == q->n_instrs);
+    PADA_ASSERT(m->levels || m->n_members == q->n_instrs);
     return PADA_OK;
 }

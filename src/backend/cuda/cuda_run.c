@@ -508,6 +508,7 @@ static void run_step(const run *r, const cuda_step *step)
     case CUDA_STEP_STEM_BACKWARD: pada_cuda_run_stem(r, step); break;
     case CUDA_STEP_HEAD_FORWARD: head_forward(r, step); break;
     case CUDA_STEP_HEAD_BACKWARD: head_backward(r, step); break;
+    case CUDA_STEP_LEVEL: pada_cuda_run_level(r, step); break;
     }
 }
 

@@ -55,4 +55,10 @@ void pada_cuda_finish_probes(const cuda_run *r);
 /* Adds up the weight gradients of one batch of partial sums. */
 void pada_cuda_add_up(const cuda_run *r, int batch);
 
+/* ---- cuda_run_level.c ---- */
+
+void pada_cuda_run_level(const cuda_run *r, const cuda_step *step);
+/* Weights as the products of levels want them. */
+void pada_cuda_pack_level_weights(const cuda_run *r);
+
 #endif

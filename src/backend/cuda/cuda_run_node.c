@@ -85,7 +85,7 @@ void pada_cuda_begin_nodes(const cuda_run *r, int first, int count)
     if (first == 0) {
         clear_sums(r, 0, m->n_sums);
         r->d->slopes_clean = true;
-        pack_weights(r);
+        m->levels ? pada_cuda_pack_level_weights(r) : pack_weights(r);
     }
     if (first <= back && back < first + count) {
         if (!r->d->slopes_clean) clear_sums(r, m->n_forward_sums, m->n_sums);
@@ -111,11 +111,11 @@ void pada_cuda_add_up(const cuda_run *r, int batch)
         jobs.at[jobs.n++] = (cuda_reduce_job){
             .partial = (float *)r->d->shares.data + at->partial,
             .weight = node->weight,
-            .c_in = node->conv.c_in,
+            .c_in = node->conv.c_in / node->conv.groups,
             .c_out = node->conv.c_out,
             .taps = taps_of(node),
             .blocks = at->n_partials,
-            .plain = at->stem,
+            .plain = at->plain,
         };
     }
 }
