@@ -30,6 +30,9 @@ typedef struct pada_draws {
     pada_batch batch;
     const int32_t *indices; /* [n] numbers of the images, as in the order of the epoch */
     int first;              /* position of the first one in the epoch */
+    /* Of a step of several batches, which who trains says; the loader leaves both false. */
+    bool joins; /* the step began with a batch before this one */
+    bool more;  /* it goes on with the next one */
 } pada_draws;
 
 /* Allocates all buffers and starts the thread. A batch size that is not positive or larger than the

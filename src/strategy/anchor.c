@@ -42,11 +42,6 @@ static int64_t comparisons_before(const pada_anchor *anchor, int64_t number)
     return (number + anchor->settings.every - 1) / anchor->settings.every;
 }
 
-static int steps_per_epoch(const pada_strategy_env *env)
-{
-    return (env->n_images + env->batch_size - 1) / env->batch_size;
-}
-
 static void draw_first(const pada_strategy_env *env, pada_path *path)
 {
     pada_rng rng;
@@ -66,7 +61,7 @@ pada_status pada_anchor_init(pada_anchor *anchor, const pada_strategy_env *env,
     if (settings->align == 0) return PADA_OK;
     draw_first(env, &anchor->path);
     /* an epoch may begin anywhere between two comparisons */
-    const int64_t most = (steps_per_epoch(env) + settings->every - 1) / settings->every + 1;
+    const int64_t most = (pada_strategy_steps(env) + settings->every - 1) / settings->every + 1;
     return pada_held_batches_init(&anchor->held, env, settings->images, (int)most);
 }
 
@@ -91,7 +86,7 @@ static pada_status compare(pada_anchor *anchor, pada_engine *e, const pada_path 
 {
     const int64_t first = comparisons_before(anchor, epoch->first_step);
     const int64_t end =
-        comparisons_before(anchor, epoch->first_step + steps_per_epoch(anchor->env));
+        comparisons_before(anchor, epoch->first_step + pada_strategy_steps(anchor->env));
     int of_path, of_anchor;
     pada_batch batch;
 
@@ -108,16 +103,14 @@ static pada_status compare(pada_anchor *anchor, pada_engine *e, const pada_path 
 pada_status pada_anchor_step(pada_anchor *anchor, pada_engine *e, const pada_path *path,
                              const pada_draws *draws, const pada_epoch *epoch, int64_t number)
 {
-    pada_step_stats stats;
-
     if (anchor->settings.align == 0)
         return pada_strategy_single_path(e, path, draws, NULL, 1, &epoch->optim);
     PADA_TRY(pada_engine_keep_taps(e, &anchor->path, &draws->batch));
-    pada_engine_zero_grad(e);
+    pada_strategy_begin_step(e, draws);
     PADA_TRY(pada_engine_forward_aligned(e, path, &draws->batch, anchor->settings.align));
     pada_engine_backward(e);
-    PADA_TRY(pada_engine_step(e, &epoch->optim, &stats));
-    return compare(anchor, e, path, epoch, number);
+    PADA_TRY(pada_strategy_end_step(e, draws, &epoch->optim));
+    return draws->more ? PADA_OK : compare(anchor, e, path, epoch, number);
 }
 
 void pada_anchor_visit(pada_anchor *anchor, pada_state *state)

@@ -29,7 +29,7 @@ pada_status pada_importance_step(void *self, pada_engine *e, const pada_draws *d
     pada_path_importance_draw(&im->path, step, &path, &grad_scale);
     const float *weights = pada_data_importance_weights(&im->data, draws, epoch);
     PADA_TRY(pada_strategy_single_path(e, &path, draws, weights, grad_scale, &epoch->optim));
-    return pada_path_importance_after_step(&im->path, e, epoch);
+    return draws->more ? PADA_OK : pada_path_importance_after_step(&im->path, e, epoch);
 }
 
 pada_status pada_importance_end_epoch(void *self, const pada_log *log, const pada_epoch *epoch,

@@ -112,13 +112,14 @@ static void accumulate(pada_path_importance *pi, int place, double norm)
 static void add_step(pada_path_importance *pi, const pada_log *log, int step)
 {
     const pada_space *space = pi->env->space;
-    const pada_path *path = &log->paths[step];
+    const int batches = pada_strategy_batches(pi->env); /* a pass on each, of one path */
+    const pada_path *path = &log->paths[(size_t)step * (size_t)batches];
     const double *site_norms = log->site_norms + (size_t)step * (size_t)log->n_sites;
     const double factor = pi->settings.norm == CLIPPED ? log->clip_factors[step] : 1;
     double sums[PADA_MAX_SLOTS] = {0}, norms[PADA_MAX_LABELS] = {0};
     int n_chosen[PADA_MAX_LABELS] = {0};
 
-    PADA_ASSERT(log->n_passes == log->n_steps);
+    PADA_ASSERT((log->n_passes + batches - 1) / batches == log->n_steps);
     for (int site = 0; site < log->n_sites; site++)
         sums[space->ops->site_slot(space, site)] += factor * site_norms[site];
     for (int slot = 0; slot < n_slots(pi); slot++) {

@@ -52,6 +52,36 @@ pada_status pada_strategy_begin_epoch(const pada_strategy_ops *ops, void *self,
     return PADA_OK;
 }
 
+int pada_strategy_batches(const pada_strategy_env *env)
+{
+    return env->accumulate > 0 ? env->accumulate : 1;
+}
+
+int pada_strategy_steps(const pada_strategy_env *env)
+{
+    const int images = env->batch_size * pada_strategy_batches(env);
+
+    return (env->n_images + images - 1) / images;
+}
+
+pada_status pada_strategy_check_batches(const pada_strategy_env *env, const char *why)
+{
+    if (pada_strategy_batches(env) == 1) return PADA_OK;
+    return PADA_FAIL(PADA_EINVAL, "--accumulate %d: %s", env->accumulate, why);
+}
+
+void pada_strategy_begin_step(pada_engine *e, const pada_draws *draws)
+{
+    if (!draws->joins) pada_engine_zero_grad(e);
+}
+
+pada_status pada_strategy_end_step(pada_engine *e, const pada_draws *draws, const pada_optim *optim)
+{
+    pada_step_stats stats;
+
+    return draws->more ? PADA_OK : pada_engine_step(e, optim, &stats);
+}
+
 pada_status pada_strategy_add_path(pada_engine *e, const pada_path *path, const pada_draws *draws,
                                    const float *weights, double grad_scale)
 {
@@ -59,7 +89,7 @@ pada_status pada_strategy_add_path(pada_engine *e, const pada_path *path, const 
 
     PADA_ASSERT(grad_scale != 0); /* to a batch it would mean 1 */
     batch.weights = weights;
-    batch.grad_scale = grad_scale;
+    batch.grad_scale = batch.grad_scale != 0 ? batch.grad_scale * grad_scale : grad_scale;
     PADA_TRY(pada_engine_forward(e, path, &batch, PADA_TRAIN));
     pada_engine_backward(e);
     return PADA_OK;
@@ -69,11 +99,9 @@ pada_status pada_strategy_single_path(pada_engine *e, const pada_path *path,
                                       const pada_draws *draws, const float *weights,
                                       double grad_scale, const pada_optim *optim)
 {
-    pada_step_stats stats;
-
-    pada_engine_zero_grad(e);
+    pada_strategy_begin_step(e, draws);
     PADA_TRY(pada_strategy_add_path(e, path, draws, weights, grad_scale));
-    return pada_engine_step(e, optim, &stats);
+    return pada_strategy_end_step(e, draws, optim);
 }
 
 void pada_strategy_visit_path(const pada_space *space, const char *name, pada_path *path,

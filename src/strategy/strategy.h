@@ -29,8 +29,12 @@ typedef struct pada_strategy_env {
     int n_held_out; /* images of the training split that no step trains on: numbers from n_images on */
     const int32_t *images; /* [n_images + n_held_out] the image that a number means */
     int n_epochs, batch_size;
+    int accumulate; /* batches of a step, of which the last one of an epoch may have fewer; 0: 1 */
     uint64_t seed;
 } pada_strategy_env;
+
+int pada_strategy_batches(const pada_strategy_env *env); /* of a step: at least 1 */
+int pada_strategy_steps(const pada_strategy_env *env);   /* of an epoch that trains */
 
 /* The epoch that a call belongs to. */
 typedef struct pada_epoch {
@@ -99,14 +103,16 @@ typedef struct pada_strategy_ops {
     pada_status (*begin_epoch)(void *self, const pada_epoch *epoch, int32_t *order);
     /* The epoch from which the learning-rate schedule of this one counts, both of the phase; NULL: 0. */
     int (*schedule_start)(const void *self, int epoch);
-    /* The most training passes that a step of the run makes, each over the whole batch; NULL: 1. */
+    /* The most training passes that a step of the run makes over each of its batches; NULL: 1. */
     int (*passes)(const void *self);
     /* Whether it wants the log of the engine by tensor (engine_log.h); NULL: no. */
     bool (*by_tensor)(const void *self);
-    /* One step of the optimiser on one batch; `step` counts over the whole run. */
+    /* One step of the optimiser on one batch; `step` counts over the whole run. Where a step has several batches it is
+     * called for each of them, with draws->joins and draws->more and the share of the batch as grad_scale; all of
+     * them belong to the same paths. */
     pada_status (*step)(void *self, pada_engine *e, const pada_draws *draws,
                         const pada_epoch *epoch, int64_t step);
-    /* Learns from the log of the epoch; with one pass per step, order[i] is the image of log entry
+    /* Learns from the log of the epoch; with one pass per batch, order[i] is the image of log entry
      * i. NULL: does not. */
     pada_status (*end_epoch)(void *self, const pada_log *log, const pada_epoch *epoch,
                              const int32_t *order);
@@ -127,7 +133,15 @@ pada_status pada_strategy_begin_epoch(const pada_strategy_ops *ops, void *self,
                                       const pada_strategy_env *env, const pada_epoch *epoch,
                                       int32_t *order);
 
-/* Adds the gradient of one path on the batch to the gradients, times grad_scale and the factors
+/* Around the passes of a step. Gradients are cleared before the first of its batches; the optimiser moves the weights
+ * behind the last. */
+void pada_strategy_begin_step(pada_engine *e, const pada_draws *draws);
+pada_status pada_strategy_end_step(pada_engine *e, const pada_draws *draws,
+                                   const pada_optim *optim);
+/* For methods whose steps cannot be made of several batches: PADA_EINVAL saying why, where they would be. */
+pada_status pada_strategy_check_batches(const pada_strategy_env *env, const char *why);
+
+/* Adds the gradient of one path on the batch to the gradients, times grad_scale, that of the batch and the factors
  * `weights` of the losses (NULL: none). */
 pada_status pada_strategy_add_path(pada_engine *e, const pada_path *path, const pada_draws *draws,
                                    const float *weights, double grad_scale);

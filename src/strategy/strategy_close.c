@@ -266,12 +266,14 @@ static void route(close_run *s, pada_engine *e, int n_open, int64_t number, pada
 }
 
 /* From the derivatives by p to those by the weights of the gate. */
-static void add_gate_gradient(close_run *s, pada_engine *e, int n_open, const routes *r)
+static void add_gate_gradient(close_run *s, pada_engine *e, const pada_draws *draws, int n_open,
+                              const routes *r)
 {
     double derivatives[PADA_MAX_SLOTS * PADA_MAX_BLOCKS];
     double grads[PADA_GATE_MAX_EDGES * PADA_MAX_BLOCKS] = {0};
 
-    pada_block_gate_zero_grads(s->gate); /* while the device is busy; the next line waits for it */
+    /* while the device is busy; the next line waits for it */
+    if (!draws->joins) pada_block_gate_zero_grads(s->gate);
     pada_engine_probes(e, derivatives);
     for (int k = 0; k < r->cell.n_edges; k++) {
         const double *d = derivatives + (int64_t)r->cell.slot[k] * n_blocks(s);
@@ -290,18 +292,17 @@ static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
 {
     close_run *s = self;
     const int n_open = open_blocks(s, epoch->index);
-    pada_step_stats stats;
     pada_path path;
     routes r;
 
-    if (number == epoch->first_step) follow_curriculum(s, e, epoch);
+    if (number == epoch->first_step && !draws->joins) follow_curriculum(s, e, epoch);
     pada_iso_paths_draw(&s->paths, s->env->seed, number, &path);
     if (n_open > 1) route(s, e, n_open, number, &path, &r);
-    pada_engine_zero_grad(e);
+    pada_strategy_begin_step(e, draws);
     PADA_TRY(pada_engine_forward_routed(e, &path, &draws->batch, n_open > 1 ? n_open : 0));
     pada_engine_backward(e);
-    if (n_open > 1) add_gate_gradient(s, e, n_open, &r);
-    return pada_engine_step(e, &epoch->optim, &stats);
+    if (n_open > 1) add_gate_gradient(s, e, draws, n_open, &r);
+    return pada_strategy_end_step(e, draws, &epoch->optim);
 }
 
 static void distributions(const void *self, const pada_epoch *epoch, pada_distributions *out)

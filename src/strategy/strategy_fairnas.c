@@ -52,13 +52,12 @@ static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
     const fairnas *s = self;
     const int64_t group = s->settings.as_released ? epoch->first_step : number;
     pada_path paths[PADA_MAX_CHOICES];
-    pada_step_stats stats;
 
     pada_fair_paths_draw(s->env->space, s->env->seed, group, paths);
-    pada_engine_zero_grad(e);
+    pada_strategy_begin_step(e, draws);
     for (int k = 0; k < s->n_paths; k++)
         PADA_TRY(pada_strategy_add_path(e, &paths[k], draws, NULL, 1));
-    return pada_engine_step(e, &epoch->optim, &stats);
+    return pada_strategy_end_step(e, draws, &epoch->optim);
 }
 
 static void distributions(const void *self, const pada_epoch *epoch, pada_distributions *out)

@@ -39,7 +39,7 @@ static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
 {
     magic_at *s = self;
 
-    pada_path_walk_step(&s->walk, number);
+    if (!draws->joins) pada_path_walk_step(&s->walk, number);
     return pada_anchor_step(&s->anchor, e, &s->walk.path, draws, epoch, number);
 }
 

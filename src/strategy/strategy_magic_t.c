@@ -17,7 +17,7 @@ static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
 {
     pada_path_walk *s = self;
 
-    pada_path_walk_step(s, number);
+    if (!draws->joins) pada_path_walk_step(s, number);
     return pada_strategy_single_path(e, &s->path, draws, NULL, 1, &epoch->optim);
 }
 

@@ -95,17 +95,16 @@ static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
     const pada_novelty_archive *archive = &s->archive;
     const double beta = s->settings.beta;
     pada_path current;
-    pada_step_stats stats;
 
     pada_path_sampler_draw(&s->sampler, s->env->seed, number, false, &current);
     if (s->settings.as_released)
         return pada_strategy_single_path(e, &current, draws, NULL, 1 - beta, &epoch->optim);
-    pada_novelty_archive_update(&s->archive, &current, number);
-    pada_engine_zero_grad(e);
+    if (!draws->joins) pada_novelty_archive_update(&s->archive, &current, number);
+    pada_strategy_begin_step(e, draws);
     PADA_TRY(add_path(e, &current, draws, 1 - beta));
     for (int i = 0; i < archive->n_members; i++)
         PADA_TRY(add_path(e, &archive->members[i], draws, beta / archive->n_members));
-    return pada_engine_step(e, &epoch->optim, &stats);
+    return pada_strategy_end_step(e, draws, &epoch->optim);
 }
 
 static void visit(void *self, pada_state *state)

@@ -73,6 +73,8 @@ static pada_status init(void *self, const pada_strategy_env *env, const void *se
     if (s->settings.as_released && s->settings.anneal_inner)
         return PADA_FAIL(PADA_EINVAL, "sumnas-as-released: the released code does not anneal; "
                                       "leave out sumnas-anneal-inner");
+    PADA_TRY(pada_strategy_check_batches(
+        env, "the inner steps of sumnas are made on one batch; use a larger --batch-size"));
     pada_path_sampler_init(&s->sampler, env->space);
     return pada_fair_paths_count(env->space, &s->n_paths);
 }

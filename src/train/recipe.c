@@ -23,6 +23,12 @@
         .default_value = value, .choices = words, .help = text                                \
     }
 /* The same for options that runs of 0.1 do not have; those had what is the default. */
+#define NEWER_INT(option_name, field, value, low, high, text)                              \
+    {                                                                                      \
+        .name = option_name, .type = PADA_OPT_INT, .offset = offsetof(pada_recipe, field), \
+        .default_value = value, .min = low, .max = high, .meta = "N", .help = text,        \
+        .before = value                                                                    \
+    }
 #define NEWER_REAL(option_name, field, value, high, text)                                         \
     {                                                                                             \
         .name = option_name, .type = PADA_OPT_DOUBLE, .offset = offsetof(pada_recipe, field),     \
@@ -37,7 +43,9 @@
 /* What a supernet and a network alone have in common, but for the defaults. */
 #define COMMON_OPTIONS(epochs_value, lr_value, decay_value, clip_value, nesterov_value)            \
     INT("epochs", epochs, epochs_value, 1, 1e6, "epochs to train"),                                \
-        INT("batch-size", batch_size, "256", 1, 65536, "images per step"),                         \
+        INT("batch-size", batch_size, "256", 1, 65536, "images per batch"),                        \
+        NEWER_INT("accumulate", accumulate, "1", 1, 65536,                                         \
+                  "batches per step, whose gradients are averaged over all images"),               \
         REAL("lr", lr, lr_value, 1e3, "learning rate of the first epoch"),                         \
         REAL("lr-min", lr_min, "0", 1e3, "learning rate that the schedule approaches"),            \
         CHOICE("lr-schedule", lr_schedule, "cosine", "cosine|linear|constant",                     \

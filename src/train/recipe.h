@@ -12,6 +12,7 @@ extern "C" {
 
 typedef struct pada_recipe {
     int64_t epochs, batch_size;
+    int64_t accumulate; /* batches of a step; 0: 1 */
     double lr, lr_min;
     int lr_schedule; /* pada_schedule_kind */
     int optimizer;   /* of pada_optimizers */

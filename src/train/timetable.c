@@ -26,7 +26,7 @@ pada_status pada_timetable_init(pada_timetable *t, const pada_strategy_ops *ops,
                           .strategy = strategy,
                           .one_epochs = env->n_epochs,
                           .n_phases = ops->phases ? ops->phases->count(strategy) : 1,
-                          .train_steps = (env->n_images + env->batch_size - 1) / env->batch_size,
+                          .train_steps = pada_strategy_steps(env),
                           .probe_steps = env->n_images / env->batch_size};
     for (int i = 0; i < t->n_phases; i++) {
         pada_phase phase;

@@ -17,7 +17,7 @@ typedef struct pada_timetable {
     int one_epochs;            /* of the one phase */
     int n_phases, n_epochs;
     int64_t n_steps; /* of the run, probes included */
-    int train_steps; /* of an epoch that trains: the last batch may be smaller */
+    int train_steps; /* of an epoch that trains: the last one may have fewer images */
     int probe_steps; /* of an epoch of probes, at most: whole batches only */
 } pada_timetable;
 

@@ -65,7 +65,8 @@ static pada_status make_loaders(trainer *t)
 static pada_status begin_log(trainer *t)
 {
     const pada_timetable *table = &t->table;
-    const int passes[] = {table->train_steps * t->n_passes, table->probe_steps * t->n_probe_passes};
+    const int batches = (t->env.n_images + t->env.batch_size - 1) / t->env.batch_size;
+    const int passes[] = {batches * t->n_passes, table->probe_steps * t->n_probe_passes};
     const int images[] = {t->env.n_images * t->n_passes, passes[1] * t->env.batch_size};
 
     return pada_engine_log_begin(t->desc->engine, table->train_steps,
@@ -121,11 +122,17 @@ static pada_status begin(trainer *t)
                                  .n_classes = desc->data->n_classes,
                                  .n_epochs = (int)recipe->epochs,
                                  .batch_size = (int)recipe->batch_size,
+                                 .accumulate = (int)recipe->accumulate,
                                  .seed = recipe->seed};
     PADA_TRY(choose_images(t));
     if (t->env.batch_size > t->env.n_images)
         return PADA_FAIL(PADA_EINVAL, "batches of %d images; there are %d to train on",
                          t->env.batch_size, t->env.n_images);
+    if (pada_strategy_batches(&t->env) > t->env.n_images / t->env.batch_size)
+        return PADA_FAIL(PADA_EINVAL,
+                         "--accumulate %d: steps of so many batches of %d images; there are %d to "
+                         "train on",
+                         t->env.accumulate, t->env.batch_size, t->env.n_images);
     PADA_TRY(make_loaders(t));
     PADA_TRY(make_room(t));
     t->started = t->saved = t->epoch_started = pada_clock_seconds();
@@ -350,24 +357,43 @@ static pada_epoch describe_epoch(const trainer *t)
     return epoch;
 }
 
+/* The batches of the next step, of n_images that the epoch has left: the gradient is the mean over all images. */
+static pada_status run_step(trainer *t, const pada_epoch *epoch, int n_images)
+{
+    const pada_strategy_ops *strategy = t->desc->strategy;
+    const int most = batches_of_now(t) * t->env.batch_size;
+    int left = n_images < most ? n_images : most;
+    const int whole = left;
+    pada_draws draws;
+
+    while (left > 0) {
+        pada_loader_next(t->loader, &draws);
+        PADA_ASSERT(draws.batch.n > 0 && draws.batch.n <= left);
+        draws.joins = left < whole;
+        left -= draws.batch.n;
+        draws.more = left > 0;
+        if (draws.joins || draws.more) draws.batch.grad_scale = (double)draws.batch.n / whole;
+        PADA_TRY((epoch->probes ? strategy->phases->probe : strategy->step)(
+            t->strategy, t->desc->engine, &draws, epoch, steps_done(t)));
+    }
+    return PADA_OK;
+}
+
 static pada_status run_epoch(trainer *t)
 {
     const pada_train_desc *desc = t->desc;
     const pada_strategy_ops *strategy = desc->strategy;
     const pada_epoch epoch = describe_epoch(t);
     const int n_images = epoch.probes ? t->now.n_steps * t->env.batch_size : t->env.n_images;
+    const int step_images = batches_of_now(t) * t->env.batch_size;
     pada_progress progress;
-    pada_draws draws;
 
     PADA_TRY(enter_phase(t));
     PADA_TRY(pada_strategy_begin_epoch(strategy, t->strategy, &t->env, &epoch, t->order));
     PADA_TRY(pada_loader_begin(t->loader, epoch.index, t->order, n_images,
-                               (int)t->position[1] * t->env.batch_size));
+                               (int)t->position[1] * step_images));
     for (;;) {
-        pada_loader_next(t->loader, &draws);
-        PADA_ASSERT(draws.batch.n > 0);
-        PADA_TRY((epoch.probes ? strategy->phases->probe : strategy->step)(
-            t->strategy, desc->engine, &draws, &epoch, steps_done(t)));
+        PADA_TRY(run_step(t, &epoch, n_images - (int)t->position[1] * step_images));
         t->position[1]++;
         if (t->position[1] == t->now.n_steps) break;
         if (desc->listener.step && pada_clock_seconds() - t->told >= desc->listener.step_seconds) {

@@ -80,8 +80,9 @@ static bool is_log_of_now(const trainer *t, const pada_log *log)
     const int64_t steps = t->position[1];
 
     if (log->n_steps != (t->now.probes ? 0 : steps)) return false;
-    return log->n_passes >= steps &&
-           log->n_passes <= steps * (t->now.probes ? t->n_probe_passes : t->n_passes);
+    const int64_t batches = steps * batches_of_now(t);
+    return log->n_passes >= batches &&
+           log->n_passes <= batches * (t->now.probes ? t->n_probe_passes : t->n_passes);
 }
 
 static pada_status load(trainer *t, pada_state *state)

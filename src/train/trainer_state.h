@@ -23,7 +23,7 @@ typedef struct trainer {
     int32_t *order;               /* [n_images] of the epoch */
     int32_t *counts;              /* [n_images] scratch */
     int64_t *classes;             /* [2 * n_classes] scratch */
-    int n_passes, n_probe_passes; /* per step, at most */
+    int n_passes, n_probe_passes; /* per batch, at most */
     int64_t position[2];          /* the next step: epoch, step of the epoch */
     double started, epoch_started, saved, told; /* clock */
     int64_t images;     /* in the epochs of this process that have ended, less what was loaded */
@@ -53,6 +53,12 @@ static inline bool is_done(const trainer *t)
 static inline int64_t steps_done(const trainer *t)
 {
     return is_done(t) ? t->table.n_steps : t->now.first_step + t->position[1];
+}
+
+/* Batches of a step of the epoch; a probe has one. */
+static inline int batches_of_now(const trainer *t)
+{
+    return t->now.probes ? 1 : pada_strategy_batches(&t->env);
 }
 
 static inline void tell(const trainer *t, const char *text)

@@ -209,6 +209,38 @@ static void the_walk_is_that_of_magic_t(void **state)
     small_run_close(&at);
 }
 
+/* Twice the same batch is the batch, and the anchor is asked for once per step. */
+static void steps_of_two_batches(void **state)
+{
+    const pada_anchor_settings settings = {.align = 0.5, .images = 256, .every = 1};
+    static anchor_run once, twice;
+
+    (void)state;
+    open_run(&once, &settings);
+    open_run(&twice, &settings);
+    for (int i = 0; i < 6; i++) {
+        const pada_path path = random_path(&once, i);
+        step(&once, &path, i, 0.05);
+        twice.draws.batch.grad_scale = 0.5;
+        for (int k = 0; k < 2; k++) {
+            twice.draws.joins = k == 1;
+            twice.draws.more = k == 0;
+            step(&twice, &path, i, 0.05);
+        }
+        assert_true(pada_path_equal(&once.space, &twice.anchor.path, &once.anchor.path));
+    }
+    for (int i = 0; i < pada_params_count(once.env.params); i++) {
+        double want[4096], have[4096];
+        assert_true(pada_params_get(once.env.params, i)->count <= 4096);
+        pada_engine_read_weight(once.engine, i, want);
+        pada_engine_read_weight(twice.engine, i, have);
+        for (int64_t k = 0; k < pada_params_get(once.env.params, i)->count; k++)
+            CHECK_CLOSE(have[k], want[k], 1e-9);
+    }
+    close_run(&once);
+    close_run(&twice);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +248,7 @@ int main(void)
         cmocka_unit_test(comparisons_can_be_rare),
         cmocka_unit_test(a_step_follows_the_aligned_gradient),
         cmocka_unit_test(the_walk_is_that_of_magic_t),
+        cmocka_unit_test(steps_of_two_batches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

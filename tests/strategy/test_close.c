@@ -390,6 +390,32 @@ static void a_step_waits_twice(void **state)
     close_method(&r);
 }
 
+/* Twice the same batch is the batch, for weights and gate. Blocks open in epoch 2, with step 4. */
+static void steps_of_two_batches(void **state)
+{
+    close_test once, twice;
+
+    (void)state;
+    CHECK_OK(open_method(&once, BLOCKS, ""));
+    CHECK_OK(open_method(&twice, BLOCKS, ""));
+    for (int i = 0; i < 6; i++) {
+        step(&once, i, 0.1);
+        twice.draws.batch.grad_scale = 0.5;
+        for (int k = 0; k < 2; k++) {
+            twice.draws.joins = k == 1;
+            twice.draws.more = k == 0;
+            step(&twice, i, 0.1);
+        }
+    }
+    double *want = read_weights(&once), *have = read_weights(&twice);
+    for (int64_t i = 0; i < pada_params_elements(once.env.params); i++)
+        CHECK_CLOSE(have[i], want[i], 1e-9);
+    free(want);
+    free(have);
+    close_method(&once);
+    close_method(&twice);
+}
+
 static void it_needs_blocks(void **state)
 {
     close_test r;
@@ -410,6 +436,7 @@ int main(void)
         cmocka_unit_test(the_optimiser_restarts),
         cmocka_unit_test(the_gate_descends),
         cmocka_unit_test(a_step_waits_twice),
+        cmocka_unit_test(steps_of_two_batches),
         cmocka_unit_test(it_needs_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
