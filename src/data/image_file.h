@@ -36,6 +36,7 @@ typedef struct pada_image_head {
     int orientation;   /* how to turn them, 1 to 8 as Exif counts; 1: not at all */
     int file_width,
         file_height; /* of the file; larger if the picture is decoded in a smaller size */
+    int reduction;   /* pixels of the file, along each side, that a decoded one stands for; >= 1 */
 } pada_image_head;
 
 /* Pixels x, x + step, .. of row y; [n, 3] red, green, blue. Rows of an interlaced picture come in
@@ -45,11 +46,20 @@ typedef struct pada_image_row {
     const uint8_t *pixels;
 } pada_image_row;
 
+/* The part of a picture that matters, in pixels of the file as it is stored; inside of it. */
+typedef struct pada_image_window {
+    int x, y, width, height;
+    int enough; /* a JPEG may be decoded in a smaller size as long as each side has so many pixels */
+} pada_image_window;
+
 /* Who takes the rows. */
 typedef struct pada_image_sink {
     void *context;
-    /* A JPEG may be decoded in a half, a quarter or an eighth of its size as long as its shorter
-     * side has so many pixels; 0: never. */
+    /* Asked once the head is known, of which width and height are those of the file: which part is
+     * wanted. Rows and columns outside may come or not. NULL: all of it. */
+    void (*choose)(void *context, const pada_image_head *head, pada_image_window *window);
+    /* Without `choose`: a JPEG may be decoded in a half, a quarter or an eighth of its size as long as
+     * its shorter side has so many pixels; 0: never. */
     int enough;
     pada_status (*begin)(void *context, const pada_image_head *head); /* a failure ends it all */
     void (*row)(void *context, const pada_image_row *row);

@@ -4,7 +4,9 @@
  * struct that outlives a longjmp: no local variable is needed afterwards. Warnings about the data
  * itself are errors here; others are not heard. A picture much larger than wanted is decoded in a
  * half, a quarter or an eighth of its size, which takes a fraction of the time; these three have
- * the same pixels with and without SIMD. */
+ * the same pixels with and without SIMD. Of a picture of which a part is wanted the rows above are
+ * skipped, which spares all but their bits, those below are not even read, and columns are left out
+ * in steps of whole blocks. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +20,16 @@
 
 #define MAX_SCANS   500 /* of a progressive picture; each takes the time of a whole one */
 #define EXIF_MARKER (JPEG_APP0 + 1)
+/* Pixels around the wanted ones that are decoded with them: colours are smoothed between neighbours,
+ * and those at the border of what is decoded have neighbours on one side only. */
+#define MARGIN      2
+
+/* Parts of pictures are an extension of libjpeg-turbo; other libraries decode all of them. */
+#if defined(LIBJPEG_TURBO_VERSION_NUMBER) && LIBJPEG_TURBO_VERSION_NUMBER >= 2000000
+#define DECODES_PARTS 1
+#else
+#define DECODES_PARTS 0
+#endif
 
 typedef struct jpeg_decoder {
     struct jpeg_error_mgr errors; /* first, so that the library's pointer to it is one to this */
@@ -25,7 +37,10 @@ typedef struct jpeg_decoder {
     const pada_image_source *source;
     const pada_image_sink *sink;
     struct jpeg_decompress_struct jpeg;
-    uint8_t *row; /* owned; of 3 or 4 channels */
+    pada_image_window window; /* what is wanted, in pixels of the file */
+    int first_column;         /* of the rows that come */
+    int end_row;              /* the first that does not */
+    uint8_t *row;             /* owned; of 3 or 4 channels */
     bool is_large;
     jmp_buf jump;
     pada_status status;
@@ -83,16 +98,15 @@ static uint64_t coefficient_bytes(struct jpeg_decompress_struct *jpeg)
     return n_blocks * sizeof(JBLOCK);
 }
 
-/* The smallest size that leaves the shorter side enough pixels. */
-static unsigned denominator(const jpeg_decoder *d)
+/* The smallest size that leaves both sides of the window enough pixels. */
+static unsigned denominator(const pada_image_window *window)
 {
-    const unsigned width = d->jpeg.image_width, height = d->jpeg.image_height;
-    const unsigned shorter = width < height ? width : height;
-    unsigned by = 1;
+    const int shorter = window->width < window->height ? window->width : window->height;
+    int by = 1;
 
-    while (d->sink->enough > 0 && by < 8 && shorter / (2 * by) >= (unsigned)d->sink->enough)
+    while (window->enough > 0 && by < 8 && shorter / (2 * by) >= window->enough)
         by *= 2;
-    return by;
+    return (unsigned)by;
 }
 
 static pada_status check_header(jpeg_decoder *d)
@@ -148,19 +162,67 @@ static int orientation(const jpeg_decoder *d)
     return 1;
 }
 
+static pada_image_head make_head(const jpeg_decoder *d, unsigned width, unsigned height)
+{
+    return (pada_image_head){.width = (int)width,
+                             .height = (int)height,
+                             .reduction = (int)d->jpeg.scale_denom,
+                             .orientation = orientation(d),
+                             .file_width = (int)d->jpeg.image_width,
+                             .file_height = (int)d->jpeg.image_height};
+}
+
+static void choose_window(jpeg_decoder *d)
+{
+    const unsigned width = d->jpeg.image_width, height = d->jpeg.image_height;
+    pada_image_head head = make_head(d, width, height);
+
+    head.reduction = 1;
+    d->window =
+        (pada_image_window){.width = (int)width, .height = (int)height, .enough = d->sink->enough};
+    if (d->sink->choose) d->sink->choose(d->sink->context, &head, &d->window);
+}
+
+/* Where what is wanted of one side, [begin, end) of the file, lies in n_out decoded pixels that stand
+ * for `by` each. */
+static void find_part(int begin, int end, int by, int n_out, int *first, int *last)
+{
+    *first = begin / by - MARGIN;
+    *last = (end + by - 1) / by + MARGIN;
+    if (*first < 0) *first = 0;
+    if (*last > n_out) *last = n_out;
+}
+
+/* Leaves out what is not wanted, as far as the library can. Columns begin at a block then. */
+static void leave_out(jpeg_decoder *d)
+{
+    struct jpeg_decompress_struct *jpeg = &d->jpeg;
+    const int width = (int)jpeg->output_width, height = (int)jpeg->output_height;
+    const pada_image_window *w = &d->window;
+    int left, right, top, bottom;
+
+    d->end_row = height;
+    find_part(w->x, w->x + w->width, (int)jpeg->scale_denom, width, &left, &right);
+    find_part(w->y, w->y + w->height, (int)jpeg->scale_denom, height, &top, &bottom);
+    if (!DECODES_PARTS) return;
+    if (left > 0 || right < width) {
+        JDIMENSION first = (JDIMENSION)left, n = (JDIMENSION)(right - left);
+        jpeg_crop_scanline(jpeg, &first, &n);
+        d->first_column = (int)first;
+    }
+    if (top > 0) jpeg_skip_scanlines(jpeg, (JDIMENSION)top);
+    d->end_row = bottom;
+}
+
 static pada_status begin_rows(jpeg_decoder *d)
 {
     const struct jpeg_decompress_struct *jpeg = &d->jpeg;
+    const pada_image_head head = make_head(d, jpeg->output_width, jpeg->output_height);
     void *memory;
 
     PADA_TRY(pada_calloc(&memory, jpeg->output_width, (size_t)jpeg->output_components));
     d->row = memory;
-    return d->sink->begin(d->sink->context,
-                          &(pada_image_head){.width = (int)jpeg->output_width,
-                                             .height = (int)jpeg->output_height,
-                                             .orientation = orientation(d),
-                                             .file_width = (int)jpeg->image_width,
-                                             .file_height = (int)jpeg->image_height});
+    return d->sink->begin(d->sink->context, &head);
 }
 
 static void read_rows(jpeg_decoder *d)
@@ -172,19 +234,23 @@ static void read_rows(jpeg_decoder *d)
         return;
     }
     jpeg->out_color_space = is_cmyk(jpeg) ? JCS_CMYK : JCS_RGB;
+    choose_window(d);
     jpeg->scale_num = 1;
-    jpeg->scale_denom = denominator(d);
+    jpeg->scale_denom = denominator(&d->window);
     jpeg_start_decompress(jpeg);
     if ((d->status = begin_rows(d)) != PADA_OK) return;
-    while (jpeg->output_scanline < jpeg->output_height) {
+    leave_out(d);
+    while ((int)jpeg->output_scanline < d->end_row) {
         const int y = (int)jpeg->output_scanline, n = (int)jpeg->output_width;
         JSAMPROW row = d->row;
         jpeg_read_scanlines(jpeg, &row, 1);
         if (is_cmyk(jpeg)) mix_inks(d->row, n, jpeg->saw_Adobe_marker);
-        d->sink->row(d->sink->context,
-                     &(pada_image_row){.y = y, .step = 1, .n = n, .pixels = d->row});
+        d->sink->row(
+            d->sink->context,
+            &(pada_image_row){.y = y, .x = d->first_column, .step = 1, .n = n, .pixels = d->row});
     }
-    jpeg_finish_decompress(jpeg);
+    /* Behind the last wanted row there may be anything: nobody looks at it. */
+    if (jpeg->output_scanline == jpeg->output_height) jpeg_finish_decompress(jpeg);
 }
 
 pada_status pada__decode_jpeg(const pada_image_source *source, const pada_image_sink *sink)

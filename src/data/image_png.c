@@ -101,7 +101,8 @@ static pada_status begin(png_decoder *d)
                                                                .height = d->height,
                                                                .orientation = orientation(d),
                                                                .file_width = d->width,
-                                                               .file_height = d->height});
+                                                               .file_height = d->height,
+                                                               .reduction = 1});
 }
 
 /* One row of n pixels, of which the first is x. */

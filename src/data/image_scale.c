@@ -13,6 +13,7 @@
 #include "data/image_scale.h"
 
 #include "base/mem.h"
+#include "data/image_exif.h"
 
 /* A JPEG is decoded in a smaller size only if that still has so many pixels for each wanted one. */
 #define ENOUGH_PER_PIXEL 2
@@ -32,22 +33,6 @@ typedef struct scaler {
 } scaler;
 
 /* ---- geometry ---- */
-
-/* How Exif counts: 5 to 8 have rows and columns exchanged; then which sides are mirrored. */
-static bool is_transposed(int orientation)
-{
-    return orientation >= 5;
-}
-
-static bool is_mirrored_x(int orientation)
-{
-    return orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
-}
-
-static bool is_mirrored_y(int orientation)
-{
-    return orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
-}
 
 /* The offset is rounded such that the upright picture has it rounded down. */
 static axis make_axis(int n, int other, pada_resize resize, bool is_mirrored)
@@ -90,8 +75,10 @@ static pada_status begin(void *context, const pada_image_head *head)
     void *memory;
 
     s->head = *head;
-    s->x = make_axis(head->width, head->height, s->fit.resize, is_mirrored_x(head->orientation));
-    s->y = make_axis(head->height, head->width, s->fit.resize, is_mirrored_y(head->orientation));
+    s->x =
+        make_axis(head->width, head->height, s->fit.resize, pada_is_mirrored_x(head->orientation));
+    s->y =
+        make_axis(head->height, head->width, s->fit.resize, pada_is_mirrored_y(head->orientation));
     PADA_TRY(pada_calloc(&memory, (size_t)head->width, sizeof *s->columns));
     s->columns = memory;
     for (int j = 0; j < head->width; j++)
@@ -141,9 +128,9 @@ static void take_row(void *context, const pada_image_row *row)
 static size_t find_sum(const scaler *s, int x, int y)
 {
     const int last = s->fit.size - 1, how = s->head.orientation;
-    const int a = is_transposed(how) ? y : x, b = is_transposed(how) ? x : y;
-    const int column = is_mirrored_x(how) ? last - a : a;
-    const int row = is_mirrored_y(how) ? last - b : b;
+    const int a = pada_is_transposed(how) ? y : x, b = pada_is_transposed(how) ? x : y;
+    const int column = pada_is_mirrored_x(how) ? last - a : a;
+    const int row = pada_is_mirrored_y(how) ? last - b : b;
 
     return 3 * ((size_t)row * (size_t)s->fit.size + (size_t)column);
 }

@@ -64,7 +64,8 @@ static pada_status hand_out(const pada_image_source *source, const pada_image_si
                                                            .height = height,
                                                            .orientation = orientation(source),
                                                            .file_width = width,
-                                                           .file_height = height}));
+                                                           .file_height = height,
+                                                           .reduction = 1}));
     for (int y = 0; y < height; y++) {
         uint8_t *row = pixels + 4 * (size_t)y * (size_t)width;
         pada__drop_alpha(row, width);
