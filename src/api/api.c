@@ -161,8 +161,7 @@ pada_status pada_images_read(const pada_images *images, int first, int n, float 
     if (first < 0 || n < 0 || first > count || n > count - first)
         return PADA_FAIL(PADA_EINVAL, "images %d to %lld are not among the %d of %s", first,
                          (long long)first + n - 1, count, images->data->name);
-    pada_dataset_fill(images->data, images->split, first, n, pixels, labels);
-    return PADA_OK;
+    return pada_dataset_fill(images->data, images->split, first, n, pixels, labels);
 }
 
 /* ---- supernets ---- */

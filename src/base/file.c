@@ -39,7 +39,41 @@ static pada_status fail_errno(pada_status status, const char *path, int error)
     return PADA_FAIL(status, "%s: %s", path, strerror(error));
 }
 
-pada_status pada_file_open(pada_file *file, const char *path)
+/* Of an open file that has some bytes. */
+static pada_status map_bytes(pada_file *file, int fd, size_t bytes, const char *path)
+{
+    void *data = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+
+    if (data == MAP_FAILED) return fail_errno(PADA_EIO, path, errno);
+    file->data = data;
+    file->bytes = bytes;
+    return PADA_OK;
+}
+
+/* The same; fewer bytes if the file has become shorter since. */
+static pada_status copy_bytes(pada_file *file, int fd, size_t bytes, const char *path)
+{
+    void *memory;
+
+    PADA_TRY(pada_calloc(&memory, bytes, 1));
+    *file = (pada_file){.data = memory, .is_copy = true};
+    while (file->bytes < bytes) {
+        const ssize_t n = read(fd, (uint8_t *)memory + file->bytes, bytes - file->bytes);
+        if (n == 0) break;
+        if (n > 0) {
+            file->bytes += (size_t)n;
+        } else if (errno != EINTR) {
+            const int error = errno;
+            pada_file_close(file);
+            return fail_errno(PADA_EIO, path, error);
+        }
+    }
+    return PADA_OK;
+}
+
+typedef pada_status byte_reader(pada_file *file, int fd, size_t bytes, const char *path);
+
+static pada_status open_with(pada_file *file, const char *path, byte_reader *get)
 {
     struct stat info;
 
@@ -51,28 +85,36 @@ pada_status pada_file_open(pada_file *file, const char *path)
                           errno);
 
     pada_status st = PADA_OK;
-    if (fstat(fd, &info) != 0) {
+    if (fstat(fd, &info) != 0)
         st = fail_errno(PADA_EIO, path, errno);
-    } else if (!S_ISREG(info.st_mode)) {
+    else if (!S_ISREG(info.st_mode))
         st = PADA_FAIL(PADA_ENOENT, "%s: not a regular file", path);
-    } else if ((uintmax_t)info.st_size > PTRDIFF_MAX) {
+    else if ((uintmax_t)info.st_size > PTRDIFF_MAX)
         st = fail_errno(PADA_EIO, path, EFBIG);
-    } else if (info.st_size > 0) {
-        void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (data == MAP_FAILED) {
-            st = fail_errno(PADA_EIO, path, errno);
-        } else {
-            file->data = data;
-            file->bytes = (size_t)info.st_size;
-        }
-    }
-    close(fd); /* the mapping stays */
+    else if (info.st_size > 0)
+        st = get(file, fd, (size_t)info.st_size, path);
+    close(fd); /* a mapping stays */
     return st;
+}
+
+pada_status pada_file_open(pada_file *file, const char *path)
+{
+    return open_with(file, path, map_bytes);
+}
+
+pada_status pada_file_load(pada_file *file, const char *path)
+{
+    return open_with(file, path, copy_bytes);
 }
 
 void pada_file_close(pada_file *file)
 {
-    if (file->data) munmap((void *)(uintptr_t)file->data, file->bytes);
+    void *data = (void *)(uintptr_t)file->data;
+
+    if (file->is_copy)
+        pada_free(data);
+    else if (data)
+        munmap(data, file->bytes);
     *file = (pada_file){0};
 }
 

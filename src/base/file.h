@@ -18,10 +18,13 @@ extern "C" {
 typedef struct pada_file {
     const uint8_t *data; /* NULL for an empty file */
     size_t bytes;
+    bool is_copy; /* in memory of its own */
 } pada_file;
 
 /* PADA_ENOENT if it is not there or not a regular file, PADA_EIO if it cannot be read. */
 pada_status pada_file_open(pada_file *file, const char *path);
+/* The same as a copy in memory: for files of others, who may shorten them at any time. */
+pada_status pada_file_load(pada_file *file, const char *path);
 void pada_file_close(pada_file *file);
 
 /* Replaces `path` by what is written between begin and commit: a temporary file in the same folder

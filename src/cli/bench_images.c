@@ -64,8 +64,8 @@ pada_status pada_bench_images_init(pada_bench_images *b, pada_engine *engine, in
     PADA_TRY(pada_batch_maker_init(&b->maker, &b->data, PADA_SPLIT_TRAIN,
                                    pada_engine_holds(engine, &b->data, PADA_SPLIT_TRAIN), n_batch));
     for (int i = 0; i < n_batch; i++) {
-        const pada_augmentation how = pada_augment_draw(&b->data, seed, 0, i);
-        pada_batch_maker_put(&b->maker, i, i, &how);
+        const pada_draw draw = {.seed = seed, .position = i};
+        PADA_TRY(pada_batch_maker_put(&b->maker, i, i, &draw));
     }
     b->batch = pada_batch_maker_batch(&b->maker, n_batch);
     return PADA_OK;

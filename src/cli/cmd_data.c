@@ -2,6 +2,7 @@
  *
  * Problems make `verify` fail: with them a training would be worth nothing. Warnings do not: real
  * data sets have duplicates, and a part of the data is data. */
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -419,6 +420,7 @@ static pada_status inspect(data *d, const char *what, pada_text *out)
     const bool is_info = strcmp(what, "info") == 0;
     const pada_dataset_desc desc = {.where = d->where,
                                     .image_size = (int)d->image_size,
+                                    .n_train_kept = INT_MAX, /* all are looked at */
                                     .findings = is_info ? NULL : &d->found};
 
     d->data_args.is_quiet = d->json;

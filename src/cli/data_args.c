@@ -12,6 +12,23 @@ const pada_opt pada_image_options[] = {
      .default_value = "crop",
      .choices = PADA_RESIZE_NAMES,
      .help = "pictures that are no squares: cut off, squash, or pad with black"},
+    {.name = "crops",
+     .type = PADA_OPT_CHOICE,
+     .offset = offsetof(pada_data_args, crops),
+     .default_value = "auto",
+     .choices = PADA_CROPS_NAMES,
+     .help = "training images: moved in a black border, or random parts of photographs, resized; "
+             "auto: resized for image folders from 128 pixels on",
+     .before = "auto"},
+    {.name = "eval-crop",
+     .type = PADA_OPT_DOUBLE,
+     .offset = offsetof(pada_data_args, eval_crop),
+     .default_value = "0.875",
+     .min = 0.01,
+     .max = 1,
+     .meta = "X",
+     .help = "with resized crops: share of the shorter side of a picture that evaluation sees",
+     .before = "0.875"},
     {.name = "cache",
      .type = PADA_OPT_BOOL,
      .offset = offsetof(pada_data_args, cache),
@@ -64,6 +81,8 @@ pada_status pada_data_open(pada_dataset **out, const pada_data_args *args,
     if (args->cache && full.cache_bytes > 0) find_cache(&cache);
     pada_meter_init(&meter, args->is_quiet, false);
     full.resize = (pada_resize)args->resize;
+    full.crops = (pada_crops)args->crops;
+    full.eval_crop = args->eval_crop;
     full.listener =
         (pada_open_listener){.context = &meter, .progress = show_progress, .remark = show_remark};
     full.cache = cache.length > 0 ? cache.data : NULL;

@@ -1,6 +1,7 @@
 /* run_args.c - a supernet and the images to evaluate it on, from options and a run folder. */
 #include "cli/run_args.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -83,6 +84,8 @@ static void merge(pada_run_args *args, const pada_options *options, const pada_r
 {
     pada_space_args_merge(&args->space, options, &run->space);
     if (!pada_options_given(options, "resize")) args->images.resize = run->images.resize;
+    if (!pada_options_given(options, "crops")) args->images.crops = run->images.crops;
+    if (!pada_options_given(options, "eval-crop")) args->images.eval_crop = run->images.eval_crop;
     if (!pada_options_given(options, "data") && run->data) args->data = run->data;
 }
 
@@ -183,6 +186,16 @@ static pada_status find_split(pada_supernet *net)
     return PADA_OK;
 }
 
+/* Train images that every network is evaluated on, and that photographs are therefore decoded for once. */
+static int count_train_kept(const pada_supernet *net)
+{
+    const pada_run_args *args = &net->args;
+    const int n_own = args->limit > 0 ? (int)args->limit : INT_MAX;
+    const int n_statistics = is_recalibrated(net) ? (int)args->statistics_images : 0;
+
+    return net->split == PADA_SPLIT_TRAIN && n_own > n_statistics ? n_own : n_statistics;
+}
+
 static pada_status open_images(pada_supernet *net, const pada_options *options, const char *run)
 {
     const bool are_its_own = !pada_options_given(options, "data");
@@ -195,10 +208,11 @@ static pada_status open_images(pada_supernet *net, const pada_options *options, 
     PADA_TRY(find_split(net));
     unsigned splits = PADA_SPLIT_BIT(net->split);
     if (is_recalibrated(net)) splits |= PADA_SPLIT_BIT(PADA_SPLIT_TRAIN);
-    PADA_TRY(pada_data_open(&net->data, &args->images,
-                            &(pada_dataset_desc){.where = args->data,
-                                                 .splits = splits,
-                                                 .image_size = (int)args->space.image_size}));
+    const pada_dataset_desc desc = {.where = args->data,
+                                    .splits = splits,
+                                    .n_train_kept = count_train_kept(net),
+                                    .image_size = (int)args->space.image_size};
+    PADA_TRY(pada_data_open(&net->data, &args->images, &desc));
     PADA_TRY(check_images(net, args->weights ? args->weights : run, are_its_own));
     PADA_TRY(pada_space_for_data(&net->space, &args->space, net->data));
     return make_evaluator(net, &net->workers[0].evaluator);

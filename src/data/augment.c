@@ -1,6 +1,6 @@
-/* augment.c - training images: randomly cropped from a black border, randomly mirrored, normalised.
+/* augment.c - training images: randomly cropped, randomly mirrored, normalised.
  *
- * Nothing is padded. A row of the result is black, a piece of a row of the image (from the right to
+ * Nothing is padded with a border. A row of the result is black, a piece of a row of the image (from the right to
  * the left when flipped), black:
  *
  *   column of the image = x + left                     left = column - pad
@@ -11,6 +11,16 @@
 #include "data/augment.h"
 
 #include "base/rng.h"
+#include "data/resized_crop.h"
+
+/* The random numbers of one image. */
+static void open_stream(pada_rng *rng, uint64_t seed, int epoch, int position)
+{
+    PADA_ASSERT(epoch >= 0 && position >= 0);
+    pada_rng_init(rng, seed, "augment", (uint64_t)epoch << 32 | (uint64_t)position);
+}
+
+/* ---- images that are kept ---- */
 
 pada_augmentation pada_augment_draw(const pada_dataset *ds, uint64_t seed, int epoch, int position)
 {
@@ -18,8 +28,7 @@ pada_augmentation pada_augment_draw(const pada_dataset *ds, uint64_t seed, int e
     pada_augmentation how;
     pada_rng rng;
 
-    PADA_ASSERT(epoch >= 0 && position >= 0);
-    pada_rng_init(&rng, seed, "augment", (uint64_t)epoch << 32 | (uint64_t)position);
+    open_stream(&rng, seed, epoch, position);
     how.row = (int)pada_rng_below(&rng, n_offsets);
     how.column = (int)pada_rng_below(&rng, n_offsets);
     how.flip = pada_rng_u32(&rng) >> 31 != 0;
@@ -83,4 +92,34 @@ void pada_augment_batch(const pada_dataset *ds, pada_split split, const int32_t 
                            images + i * image_count);
         labels[i] = ds->ops->label(ds, split, indices[i]);
     }
+}
+
+/* ---- photographs ---- */
+
+static pada_cut draw_part(void *context, int width, int height)
+{
+    return pada_resized_crop_draw(context, width, height);
+}
+
+static void exchange_sides(uint8_t *pixels, int n_rows, int w)
+{
+    for (int y = 0; y < n_rows; y++, pixels += w)
+        for (int x = 0; x < w / 2; x++) {
+            const uint8_t left = pixels[x];
+            pixels[x] = pixels[w - 1 - x];
+            pixels[w - 1 - x] = left;
+        }
+}
+
+pada_status pada_augment_photo(const pada_dataset *ds, pada_split split, int i,
+                               const pada_draw *draw, uint8_t *out)
+{
+    const int h = ds->shape.h, w = ds->shape.w;
+    pada_rng rng;
+
+    open_stream(&rng, draw->seed, draw->epoch, draw->position);
+    PADA_TRY(ds->ops->cut(ds, split, i, draw_part, &rng, out));
+    if (pada_rng_u32(&rng) >> 31 != 0) exchange_sides(out, PADA_IMAGE_CHANNELS * h, w);
+    if (!pada_jitter_is_none(&draw->jitter)) pada_jitter_apply(&draw->jitter, &rng, out, h * w);
+    return PADA_OK;
 }

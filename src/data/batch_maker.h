@@ -25,9 +25,11 @@ pada_status pada_batch_maker_init(pada_batch_maker *maker, const pada_dataset *d
                                   pada_split split, bool held, int cap);
 void pada_batch_maker_deinit(pada_batch_maker *maker);
 
-/* Image `image` of the split becomes number i of the batch; how NULL: as it is. */
-void pada_batch_maker_put(const pada_batch_maker *maker, int i, int image,
-                          const pada_augmentation *how);
+/* Image `image` of the split becomes number i of the batch, augmented by these random numbers; draw NULL:
+ * as it is. Threads may put different i at the same time. Fails only where images are decoded on
+ * demand. */
+pada_status pada_batch_maker_put(const pada_batch_maker *maker, int i, int image,
+                                 const pada_draw *draw);
 /* The first n images. Borrowed until the next put. */
 pada_batch pada_batch_maker_batch(const pada_batch_maker *maker, int n);
 

@@ -151,6 +151,9 @@ pada_status pada_dataset_open(pada_dataset **out, const pada_dataset_desc *desc)
     if (desc->image_size < 0)
         return PADA_FAIL(PADA_EINVAL, "image size %d is not positive", desc->image_size);
     PADA_TRY(find(&ops, desc->where));
+    if (desc->crops == PADA_CROPS_RESIZED && !ops->cut)
+        return PADA_FAIL(PADA_EINVAL, "%s: resized crops need photographs, a folder of image files",
+                         desc->where);
     const unsigned there = splits_of(ops, desc->where);
     if (resolved.splits == 0) resolved.splits = there;
     for (int split = 0; split < PADA_N_SPLITS; split++)
@@ -168,19 +171,34 @@ void pada_dataset_close(pada_dataset *ds)
     ds->ops->close(ds);
 }
 
-void pada_dataset_fill(const pada_dataset *ds, pada_split split, int first, int n, float *images,
-                       int32_t *labels)
+void pada_dataset_level(const pada_dataset *ds, const uint8_t *bytes, float *out)
 {
     const int plane = ds->shape.h * ds->shape.w;
 
+    for (int c = 0; c < PADA_IMAGE_CHANNELS; c++)
+        for (int k = 0; k < plane; k++)
+            *out++ = ds->levels[c][*bytes++];
+}
+
+uint8_t *pada_dataset_room(const pada_dataset *ds, float *out)
+{
+    return (uint8_t *)out + 3 * pada_shape_count(ds->shape);
+}
+
+pada_status pada_dataset_fill(const pada_dataset *ds, pada_split split, int first, int n,
+                              float *images, int32_t *labels)
+{
+    const int64_t count = pada_shape_count(ds->shape);
+    const int n_kept = ds->n_images[split] - ds->n_on_demand[split];
+
     PADA_ASSERT(first >= 0 && n >= 0 && n <= ds->n_images[split] - first);
-    for (int i = 0; i < n; i++) {
-        const uint8_t *from = ds->ops->image(ds, split, first + i);
-        labels[i] = ds->ops->label(ds, split, first + i);
-        for (int c = 0; c < PADA_IMAGE_CHANNELS; c++)
-            for (int k = 0; k < plane; k++)
-                *images++ = ds->levels[c][*from++];
+    for (int i = first; i < first + n; i++, images += count) {
+        uint8_t *room = pada_dataset_room(ds, images);
+        if (i >= n_kept) PADA_TRY(ds->ops->cut(ds, split, i, NULL, NULL, room));
+        pada_dataset_level(ds, i < n_kept ? ds->ops->image(ds, split, i) : room, images);
+        *labels++ = ds->ops->label(ds, split, i);
     }
+    return PADA_OK;
 }
 
 void pada_dataset_measure(const pada_dataset *ds, pada_split split, double *mean, double *deviation)
@@ -188,7 +206,7 @@ void pada_dataset_measure(const pada_dataset *ds, pada_split split, double *mean
     const int plane = ds->shape.h * ds->shape.w;
     const double n = (double)ds->n_images[split] * plane;
 
-    PADA_ASSERT(ds->n_images[split] > 0);
+    PADA_ASSERT(ds->n_images[split] > 0 && ds->n_on_demand[split] == 0);
     for (int c = 0; c < PADA_IMAGE_CHANNELS; c++) {
         uint64_t sum = 0, squares = 0;
         for (int i = 0; i < ds->n_images[split]; i++) {
@@ -209,6 +227,7 @@ uint64_t pada_dataset_hash(const pada_dataset *ds, pada_split split)
     const size_t bytes = (size_t)pada_shape_count(ds->shape);
     uint64_t hash = (uint64_t)ds->shape.h; /* images are squares of three channels */
 
+    if (ds->files_hash[split] != 0) return ds->files_hash[split];
     /* Labels go in as numbers, so that the order of bytes does not matter. */
     for (int i = 0; i < ds->n_images[split]; i++)
         hash = pada_hash(ds->ops->image(ds, split, i), bytes,

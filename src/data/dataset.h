@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "data/findings.h"
+#include "data/image_cut.h"
 #include "data/image_scale.h"
 #include "tensor/tensor.h"
 
@@ -33,6 +34,15 @@ typedef struct pada_open_listener {
     void (*remark)(void *context, const char *text);          /* one line: what was left out */
 } pada_open_listener;
 
+/* How training images are cut out. */
+typedef enum pada_crops {
+    PADA_CROPS_AUTO, /* resized for image folders of PADA_PHOTO_SIZE pixels and more, else border */
+    PADA_CROPS_BORDER,  /* images are kept as squares and moved about in a black border */
+    PADA_CROPS_RESIZED, /* of image folders: random parts of photographs, decoded for every use */
+} pada_crops;
+#define PADA_CROPS_NAMES "auto|border|resized" /* in that order */
+#define PADA_PHOTO_SIZE  128
+
 /* What to open. Zero means the default, but for `where`. All borrowed for the call. */
 typedef struct pada_dataset_desc {
     const char *where; /* a name (`builtin`) or a folder */
@@ -40,6 +50,11 @@ typedef struct pada_dataset_desc {
     int image_size;    /* rows and columns of an image; 0: the data set's own */
     /* Of image folders: */
     pada_resize resize; /* how pictures become squares */
+    pada_crops crops;
+    /* With resized crops: the share of the shorter side that evaluation sees; 0: 0.875. */
+    double eval_crop;
+    /* The same: how many of the train images, the first ones, are also kept as evaluation sees them. */
+    int n_train_kept;
     /* Where given, files and classes that would make the open fail are left out and said here, and
      * so is what is odd; the open fails only if too little is left. */
     pada_findings *findings;
@@ -65,8 +80,13 @@ typedef struct pada_dataset_ops {
      * NULL. */
     pada_status (*open)(pada_dataset **out, const pada_dataset_desc *desc);
     void (*close)(pada_dataset *ds); /* never NULL */
-    /* Image i, borrowed: [3, h, w]. 0 <= i < n_images[split]. */
+    /* Image i, borrowed: [3, h, w]. 0 <= i < n_images[split] - n_on_demand[split]. */
     const uint8_t *(*image)(const pada_dataset *ds, pada_split split, int i);
+    /* A part of the photograph of any image i into out [3, h, w]; choose NULL: the part that evaluation
+     * sees. From any thread. A file that is gone, has changed or is broken is the failure. NULL: there
+     * are no photographs, and n_on_demand is 0. */
+    pada_status (*cut)(const pada_dataset *ds, pada_split split, int i, pada_cut_choice *choose,
+                       void *context, uint8_t *out);
     int (*label)(const pada_dataset *ds, pada_split split, int i);
     /* Borrowed. NULL, or the result NULL: the classes have numbers only. */
     const char *(*class_name)(const pada_dataset *ds, int class_number);
@@ -84,6 +104,10 @@ struct pada_dataset {
     int n_classes;
     pada_shape shape;            /* of an image, a square */
     int n_images[PADA_N_SPLITS]; /* 0 for a split that was not opened */
+    /* Those of them, the last ones, that are not kept but decoded when they are asked for. */
+    int n_on_demand[PADA_N_SPLITS];
+    /* Of the files, where images are cut out of them; 0: pada_dataset_hash takes the pixels. */
+    uint64_t files_hash[PADA_N_SPLITS];
     /* What was set aside because there are no folders for it, in a line for people; or "" */
     char set_aside[200];
     /* Of the channels, after division by 255. */
@@ -91,6 +115,7 @@ struct pada_dataset {
     /* (byte / 255 - mean) / deviation for every byte; levels[c][0] is black. */
     float levels[PADA_IMAGE_CHANNELS][256];
     /* How training images are augmented (augment.h). */
+    bool is_cut;     /* random parts of photographs (ops->cut) */
     int pad;         /* black pixels added on each side: an eighth of the image */
     bool flip_first; /* flips, then crops; else the other way round */
 };
@@ -116,17 +141,25 @@ void pada_dataset_close(pada_dataset *ds); /* NULL is fine */
 void pada_dataset_normalise(pada_dataset *ds, const double *mean, const double *deviation);
 
 /* Images first .. first + n - 1 of a split, divided by 255 and normalised, not augmented: images
- * [n, 3, h, w], labels [n]. The range must be inside the split (asserted). */
-void pada_dataset_fill(const pada_dataset *ds, pada_split split, int first, int n, float *images,
-                       int32_t *labels);
+ * [n, 3, h, w], labels [n]. The range must be inside the split (asserted). Fails only where images are
+ * decoded on demand. */
+pada_status pada_dataset_fill(const pada_dataset *ds, pada_split split, int first, int n,
+                              float *images, int32_t *labels);
 
-/* Mean and deviation of the channels over all images of a split that has some (asserted), divided
+/* One image of bytes [3, h, w], divided by 255 and normalised: out [3, h, w]. The bytes may be where
+ * pada_dataset_room says. */
+void pada_dataset_level(const pada_dataset *ds, const uint8_t *bytes, float *out);
+/* Room for the bytes of an image in the place of its numbers: the last quarter, which is read before it
+ * is written. */
+uint8_t *pada_dataset_room(const pada_dataset *ds, float *out);
+
+/* Mean and deviation of the channels over all images of a split that has some and keeps them (asserted), divided
  * by 255: mean [3], deviation [3]. Sums are integers, so the order of the images does not matter. */
 void pada_dataset_measure(const pada_dataset *ds, pada_split split, double *mean,
                           double *deviation);
 
-/* A number for what a split holds: shape, pixels and labels of its images, in their order. The same
- * images under another path have the same one, on every machine. A split that was not opened has that
+/* A number for what a split holds: shape, pixels (or files) and labels of its images, in their order. The
+ * same images under another path have the same one, on every machine. A split that was not opened has that
  * of no images. */
 uint64_t pada_dataset_hash(const pada_dataset *ds, pada_split split);
 

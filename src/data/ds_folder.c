@@ -3,35 +3,34 @@
  * Classes are in the order of their names, byte by byte. Images are in one fixed order in which
  * classes take turns (picture_list.h). Splits that have no folder (folder_splits.h) are a fifth of
  * each class of the train images, which are then not trained on: first test, then val of what is
- * left. Class folders are read on all levels (folder_files.h). All images are decoded at the open,
- * scaled (image_scale.h) and kept as bytes, or in a cache. Mean and deviation are those of the train images, which
- * are therefore read even if only other images were asked for. */
+ * left. Class folders are read on all levels (folder_files.h).
+ *
+ * Small images are all decoded at the open, scaled (image_scale.h) and kept as bytes, or in a cache. Mean
+ * and deviation are those of the train images, which are therefore read even if only other images were
+ * asked for. With resized crops (design note 0024) only val and test are kept, as evaluation sees them,
+ * and train images are decoded whenever a batch needs one; mean and deviation are those of ImageNet. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/mem.h"
 #include "data/dataset.h"
 #include "data/ds_path.h"
 #include "data/folder_files.h"
 #include "data/folder_splits.h"
-#include "data/image_file.h"
 #include "data/image_pack.h"
-#include "data/image_scale.h"
+#include "data/picture_form.h"
 #include "data/picture_list.h"
 
 #define DEFAULT_SIZE 32
 #define MAX_SIZE     1024
 #define SHARE        0.2 /* of each class, for a split that has no folder */
-/* Counted up when the same file becomes other pixels: it is in the key of the cache. */
-#define DECODING     1
 
 typedef struct folder {
     pada_dataset base;
     pada_names classes;
-    pada_image_fit fit;
-    pada_pack packs[PADA_N_SPLITS];        /* [n_images, 3, size, size]; empty: not opened */
+    pada_picture_form form;
+    pada_pack packs[PADA_N_SPLITS];        /* [n kept, 3, size, size]; empty: not opened */
     pada_pictures pictures[PADA_N_SPLITS]; /* [n_images]; their labels and files */
 } folder;
 
@@ -110,7 +109,7 @@ static pada_status scan_split(folder *f, scan *s, pada_split split)
     for (int label = 0; label < f->classes.n; label++)
         if (has_class(s, split, f->classes.items[label])) /* else it was said above */
             PADA_TRY(scan_class(f, s, split, label));
-    if (s->findings) PADA_TRY(pada_pictures_check(&f->pictures[split], &f->fit, s->findings));
+    if (s->findings) PADA_TRY(pada_pictures_check(&f->pictures[split], &f->form.fit, s->findings));
     return PADA_OK;
 }
 
@@ -128,6 +127,13 @@ static void tell_unread(const scan *s, const pada_dataset_desc *desc)
     desc->listener.remark(desc->listener.context, text);
 }
 
+/* Whether the files of train images are read: for themselves, their mean, or to set some aside. */
+static bool needs_train(const folder *f, const scan *s, const pada_dataset_desc *desc)
+{
+    return f->form.scaled == 0 || s->in.flat || !s->in.roots[PADA_SPLIT_VAL][0] ||
+           desc->splits & PADA_SPLIT_BIT(PADA_SPLIT_TRAIN);
+}
+
 static pada_status scan_all(folder *f, scan *s, const pada_dataset_desc *desc)
 {
     PADA_TRY(pada_folder_find_splits(&s->in, desc->where));
@@ -136,7 +142,7 @@ static pada_status scan_all(folder *f, scan *s, const pada_dataset_desc *desc)
         return PADA_FAIL(PADA_EDATA, "%s: %d class folders; at least 2 are needed", desc->where,
                          f->classes.n);
     f->base.n_classes = f->classes.n;
-    PADA_TRY(scan_split(f, s, PADA_SPLIT_TRAIN));
+    if (needs_train(f, s, desc)) PADA_TRY(scan_split(f, s, PADA_SPLIT_TRAIN));
     for (int split = PADA_SPLIT_TRAIN + 1; split < PADA_N_SPLITS; split++) {
         if (!(desc->splits & PADA_SPLIT_BIT(split)) || !s->in.roots[split][0]) continue;
         PADA_TRY(check_classes(f, s, (pada_split)split));
@@ -190,8 +196,8 @@ static pada_status arrange_all(folder *f, const scan *s, const pada_dataset_desc
 /* ---- decoding ---- */
 
 typedef struct decoded {
+    const folder *of;
     uint8_t *to; /* [n, 3, size, size] */
-    pada_image_fit fit;
     const pada_open_listener *listener;
     int n_done, n_total;
 } decoded;
@@ -206,38 +212,27 @@ static void tell_progress(decoded *d)
 static pada_status decode(void *context, pada_picture *picture, int place)
 {
     decoded *d = context;
-    const size_t image_bytes = (size_t)d->fit.size * (size_t)d->fit.size * PADA_IMAGE_CHANNELS;
+    const size_t image_bytes = (size_t)pada_shape_count(d->of->base.shape);
     pada_file file;
 
     PADA_TRY(pada_file_open(&file, picture->path));
-    const pada_status st = pada_image_read(
+    const pada_status st = pada_picture_form_read(
+        &d->of->form,
         &(pada_image_source){.path = picture->path, .data = file.data, .bytes = file.bytes},
-        &d->fit, d->to + (size_t)place * image_bytes, NULL);
+        d->to + (size_t)place * image_bytes);
     pada_file_close(&file);
     tell_progress(d);
     return st;
 }
 
-/* Of the files and of all that decides what becomes of them. */
-static uint64_t pack_key(const folder *f, const pada_pictures *list)
+static pada_status fill_pack(folder *f, pada_split split, const pada_pictures *kept,
+                             const pada_dataset_desc *desc)
 {
-    const uint64_t how[] = {DECODING, (uint64_t)f->fit.size, (uint64_t)f->fit.resize};
-    uint64_t key = pada_hash(how, sizeof how, 0);
-
-    for (int i = 0; i < list->n; i++)
-        key = pada_hash(&list->items[i].hash, sizeof list->items[i].hash, key);
-    return key;
-}
-
-static pada_status fill_pack(folder *f, pada_split split, const pada_dataset_desc *desc)
-{
-    const pada_pictures *list = &f->pictures[split];
     pada_pack *pack = &f->packs[split];
 
     PADA_TRY(pada_pictures_each(
-        list, decode,
-        &(decoded){
-            .to = pack->pixels, .fit = f->fit, .listener = &desc->listener, .n_total = list->n}));
+        kept, decode,
+        &(decoded){.of = f, .to = pack->pixels, .listener = &desc->listener, .n_total = kept->n}));
     pada_pack_commit(pack);
     return PADA_OK;
 }
@@ -251,19 +246,33 @@ static void tell_remark(const pada_pack *pack, const pada_dataset_desc *desc)
     desc->listener.remark(desc->listener.context, text);
 }
 
+/* How many images of a split, the first ones, are kept. */
+static int count_kept(const folder *f, pada_split split, const pada_dataset_desc *desc)
+{
+    const int n = f->pictures[split].n;
+
+    if (f->form.scaled == 0 || split != PADA_SPLIT_TRAIN) return n;
+    return desc->n_train_kept < n ? desc->n_train_kept : n;
+}
+
 static pada_status read_split(folder *f, pada_split split, const pada_dataset_desc *desc)
 {
     const pada_pictures *list = &f->pictures[split];
+    const pada_pictures kept = {.items = list->items, .n = count_kept(f, split, desc)};
     const pada_pack_desc pack = {.folder = desc->cache,
                                  .max_bytes = desc->cache_bytes,
-                                 .key = pack_key(f, list),
-                                 .n = (size_t)list->n,
+                                 .key = pada_picture_form_key(&f->form, &kept),
+                                 .n = (size_t)kept.n,
                                  .image_bytes = (size_t)pada_shape_count(f->base.shape)};
 
-    PADA_TRY(pada_pack_open(&f->packs[split], &pack));
     f->base.n_images[split] = list->n;
-    if (!f->packs[split].is_filled) PADA_TRY(fill_pack(f, split, desc));
-    if (split == PADA_SPLIT_TRAIN) tell_remark(&f->packs[split], desc); /* once is enough */
+    f->base.n_on_demand[split] = list->n - kept.n;
+    if (f->form.scaled > 0) f->base.files_hash[split] = pada_picture_form_hash(&f->form, list);
+    if (kept.n == 0) return PADA_OK;
+    PADA_TRY(pada_pack_open(&f->packs[split], &pack));
+    if (!f->packs[split].is_filled) PADA_TRY(fill_pack(f, split, &kept, desc));
+    /* Once is enough, but photographs of train have no pack. */
+    if (split == PADA_SPLIT_TRAIN || f->form.scaled > 0) tell_remark(&f->packs[split], desc);
     return PADA_OK;
 }
 
@@ -271,12 +280,20 @@ static void drop_split(folder *f, pada_split split)
 {
     pada_pack_close(&f->packs[split]);
     pada_pictures_deinit(&f->pictures[split]);
-    f->base.n_images[split] = 0;
+    f->base.n_images[split] = f->base.n_on_demand[split] = 0;
+    f->base.files_hash[split] = 0;
 }
 
-/* Of the train images. A channel that is the same everywhere is not scaled. */
+/* Of the train images. A channel that is the same everywhere is not scaled. Photographs would all have
+ * to be decoded for it; networks for them are trained with the numbers of ImageNet, whatever they show. */
 static void measure(pada_dataset *ds)
 {
+    static const double mean[] = {0.485, 0.456, 0.406}, deviation[] = {0.229, 0.224, 0.225};
+
+    if (ds->is_cut) {
+        pada_dataset_normalise(ds, mean, deviation);
+        return;
+    }
     pada_dataset_measure(ds, PADA_SPLIT_TRAIN, ds->mean, ds->deviation);
     for (int c = 0; c < PADA_IMAGE_CHANNELS; c++)
         if (ds->deviation[c] == 0) ds->deviation[c] = 1;
@@ -298,9 +315,10 @@ static pada_status read_all(folder *f, scan *s, const pada_dataset_desc *desc)
 {
     PADA_TRY(scan_all(f, s, desc));
     PADA_TRY(arrange_all(f, s, desc));
-    if (f->pictures[PADA_SPLIT_TRAIN].n == 0) /* all were left out */
+    const bool has_train = needs_train(f, s, desc);
+    if (has_train && f->pictures[PADA_SPLIT_TRAIN].n == 0) /* all were left out */
         return PADA_FAIL(PADA_EDATA, "%s: no train images that can be read", desc->where);
-    PADA_TRY(read_split(f, PADA_SPLIT_TRAIN, desc));
+    if (has_train) PADA_TRY(read_split(f, PADA_SPLIT_TRAIN, desc));
     measure(&f->base);
     if (!(desc->splits & PADA_SPLIT_BIT(PADA_SPLIT_TRAIN))) drop_split(f, PADA_SPLIT_TRAIN);
     for (int split = PADA_SPLIT_TRAIN + 1; split < PADA_N_SPLITS; split++)
@@ -320,11 +338,12 @@ static pada_status open_folder(pada_dataset **out, const pada_dataset_desc *desc
         return PADA_FAIL(PADA_EINVAL, "image size %d is not in 1 to %d", size, MAX_SIZE);
     PADA_TRY(pada_calloc(&memory, 1, sizeof(folder)));
     folder *f = memory;
-    f->fit = (pada_image_fit){size, desc->resize};
     f->base = (pada_dataset){.ops = &pada_dataset_folder,
                              .name = "image folder",
                              .shape = {PADA_IMAGE_CHANNELS, size, size}};
-    pada_status st = pada_calloc(&memory, 1, sizeof(scan));
+    pada_status st = pada_picture_form_init(&f->form, desc, size);
+    f->base.is_cut = f->form.scaled > 0;
+    if (st == PADA_OK) st = pada_calloc(&memory, 1, sizeof(scan));
     if (st == PADA_OK) {
         scan *s = memory;
         s->findings = desc->findings;
@@ -342,9 +361,27 @@ static pada_status open_folder(pada_dataset **out, const pada_dataset_desc *desc
 
 static const uint8_t *image(const pada_dataset *ds, pada_split split, int i)
 {
-    PADA_ASSERT(i >= 0 && i < ds->n_images[split]);
+    PADA_ASSERT(i >= 0 && i < ds->n_images[split] - ds->n_on_demand[split]);
     return ((const folder *)ds)->packs[split].pixels +
            (size_t)i * (size_t)pada_shape_count(ds->shape);
+}
+
+static pada_status cut(const pada_dataset *ds, pada_split split, int i, pada_cut_choice *choose,
+                       void *context, uint8_t *out)
+{
+    const folder *f = (const folder *)ds;
+    const pada_cutter cutter = {.choose = choose, .context = context, .size = f->form.fit.size};
+    pada_file file;
+
+    PADA_ASSERT(i >= 0 && i < ds->n_images[split]);
+    const pada_picture *picture = &f->pictures[split].items[i];
+    PADA_TRY(pada_picture_load(&file, picture));
+    const pada_image_source source = {
+        .path = picture->path, .data = file.data, .bytes = file.bytes};
+    const pada_status st = choose ? pada_image_cut(&source, &cutter, out)
+                                  : pada_picture_form_read(&f->form, &source, out);
+    pada_file_close(&file);
+    return st;
 }
 
 static int label(const pada_dataset *ds, pada_split split, int i)
@@ -376,6 +413,7 @@ const pada_dataset_ops pada_dataset_folder = {
     .open = open_folder,
     .close = close_folder,
     .image = image,
+    .cut = cut,
     .label = label,
     .class_name = class_name,
     .file = file,

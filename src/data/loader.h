@@ -1,12 +1,13 @@
-/* loader.h - the batches of an epoch, made ahead of time by a thread.
+/* loader.h - the batches of an epoch, made ahead of time by threads.
  *
  * Who trains decides the order of the images (sampler); the loader turns it into batches of
  * normalised, augmented images and keeps a few of them ready. What a batch holds depends on the
- * description, the epoch, the order and the position only, never on timing. */
+ * description, the epoch, the order and the position only, never on timing or the number of threads. */
 #ifndef PADA_DATA_LOADER_H
 #define PADA_DATA_LOADER_H
 
 #include "data/batch.h"
+#include "data/color_jitter.h"
 #include "data/dataset.h"
 
 #ifdef __cplusplus
@@ -20,9 +21,11 @@ typedef struct pada_loader_desc {
     pada_split split;
     const int32_t *images; /* [n] the image that a number means; borrowed. NULL: each its own */
     int batch_size;
-    uint64_t seed; /* of the augmentation */
-    bool augment;  /* as augment.h; else the images are normalised only */
-    bool held;     /* the engine has the images: batches have picks instead */
+    uint64_t seed;      /* of the augmentation */
+    bool augment;       /* as augment.h; else the images are normalised only */
+    bool held;          /* the engine has the images: batches have picks instead */
+    pada_jitter jitter; /* of augmented photographs; PADA_EINVAL for others */
+    int n_threads; /* where images are decoded on demand; 0: OpenMP's default. Else one is enough */
 } pada_loader_desc;
 
 /* Consecutive draws of an epoch. Pointers are borrowed until the next call for the loader. */
@@ -35,7 +38,7 @@ typedef struct pada_draws {
     bool more;  /* it goes on with the next one */
 } pada_draws;
 
-/* Allocates all buffers and starts the thread. A batch size that is not positive or larger than the
+/* Allocates all buffers and starts the threads. A batch size that is not positive or larger than the
  * split, and a split without images, are PADA_EINVAL. */
 pada_status pada_loader_create(pada_loader **out, const pada_loader_desc *desc);
 void pada_loader_destroy(pada_loader *loader); /* at any time; NULL is fine */
@@ -48,8 +51,10 @@ void pada_loader_destroy(pada_loader *loader); /* at any time; NULL is fine */
 pada_status pada_loader_begin(pada_loader *loader, int epoch, const int32_t *order, int n,
                               int first);
 
-/* The next batch of the epoch; batch.n == 0 after the last one, and before the first begin. */
-void pada_loader_next(pada_loader *loader, pada_draws *draws);
+/* The next batch of the epoch; batch.n == 0 after the last one, and before the first begin. Fails only
+ * where images are decoded on demand, with the first image of the epoch that could not be made and not
+ * before its batch is due, and from then on until the next begin. */
+pada_status pada_loader_next(pada_loader *loader, pada_draws *draws);
 
 #ifdef __cplusplus
 }

@@ -208,6 +208,15 @@ static pada_status hash_file(void *context, pada_picture *picture, int place)
     return PADA_OK;
 }
 
+pada_status pada_picture_load(pada_file *file, const pada_picture *picture)
+{
+    PADA_TRY(pada_file_load(file, picture->path));
+    if (pada_hash(file->data, file->bytes, ORDER_SEED) == picture->hash) return PADA_OK;
+    pada_file_close(file);
+    return PADA_FAIL(PADA_EDATA, "%s: the file has changed since the data set was opened",
+                     picture->path);
+}
+
 /* A list as image_order.h wants to know it, and room for the answer. */
 typedef struct listing {
     int32_t *labels, *order; /* [n], owned */

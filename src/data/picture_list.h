@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "base/file.h"
 #include "base/status.h"
 #include "data/findings.h"
 #include "data/image_scale.h"
@@ -47,6 +48,10 @@ pada_status pada_pictures_check(pada_pictures *list, const pada_image_fit *fit,
 /* Reads all files once and puts the list into its final order. Files that are missing or cannot be
  * read are PADA_ENOENT and PADA_EIO. */
 pada_status pada_pictures_arrange(pada_pictures *list, int n_classes);
+
+/* Loads the file of a picture of an arranged list once more. What has changed since is PADA_EDATA, what
+ * is gone PADA_ENOENT. */
+pada_status pada_picture_load(pada_file *file, const pada_picture *picture);
 
 /* Moves a share of each class (pada_hold_out) of a list in its final order to another one, which is
  * empty; both are in their final order then. On failure pictures may be in either of them. */

@@ -74,7 +74,7 @@ static pada_status make_buffers(pada_engine *e)
     return pada__results_alloc(e, &e->results, e->batch_size);
 }
 
-static pada_status build_engine(pada_engine *e, int n_threads)
+static pada_status build_engine(pada_engine *e)
 {
     pada_net_room room;
     pada_path path;
@@ -82,7 +82,7 @@ static pada_status build_engine(pada_engine *e, int n_threads)
     const bool is_recalibrated = e->wanted_statistics == PADA_STATISTICS_RECALIBRATED;
 
     PADA_TRY(pada_space_measure(&e->space, &room));
-    PADA_TRY(e->backend->open(&e->device, n_threads));
+    PADA_TRY(e->backend->open(&e->device, e->n_threads));
     PADA_TRY(pada_params_create(&e->params));
     PADA_TRY(pada_space_declare(&e->space, e->params));
     PADA_TRY(pada__statistics_create(e));
@@ -109,10 +109,11 @@ pada_status pada_engine_create(pada_engine **out, const pada_engine_desc *desc)
     e->space = *desc->space;
     e->backend = desc->backend;
     e->batch_size = desc->batch_size;
+    e->n_threads = desc->n_threads;
     e->mode = desc->mode;
     e->optimizer = desc->optimizer ? desc->optimizer : &pada_optimizers[0];
     e->wanted_statistics = e->statistics = desc->statistics;
-    if ((st = build_engine(e, desc->n_threads)) != PADA_OK) {
+    if ((st = build_engine(e)) != PADA_OK) {
         pada_engine_destroy(e);
         return st;
     }
@@ -175,6 +176,11 @@ const char *pada_engine_describe(const pada_engine *e)
     return e->backend->describe(e->device);
 }
 
+int pada_engine_threads(const pada_engine *e)
+{
+    return e->n_threads;
+}
+
 int64_t pada_engine_memory_bytes(const pada_engine *e)
 {
     const int n_buffers = 1 + (e->grads != NULL) + (e->saved_weights != NULL) +
@@ -231,6 +237,7 @@ pada_status pada_engine_hold(pada_engine *e, const pada_dataset *data, pada_spli
     void *held;
 
     if (!e->backend->hold || pada_engine_holds(e, data, split)) return PADA_OK;
+    if (data->n_on_demand[split] > 0) return PADA_OK; /* they are never the same */
     PADA_TRY(e->backend->hold(e->device, &held, &set));
     e->backend->release(e->device, e->held[split]);
     e->held[split] = held;

@@ -68,6 +68,8 @@ const pada_params *pada_engine_params(const pada_engine *e);
 const pada_space *pada_engine_space(const pada_engine *e);
 const pada_backend *pada_engine_backend(const pada_engine *e);
 const char *pada_engine_describe(const pada_engine *e); /* instruction set or device, threads */
+int pada_engine_threads(
+    const pada_engine *e); /* as it was created with; 0: the machine's default */
 /* buffers of the engine: parameters and work */
 int64_t pada_engine_memory_bytes(const pada_engine *e);
 

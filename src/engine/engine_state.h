@@ -108,6 +108,7 @@ struct pada_engine {
     const pada_backend *backend;
     pada_device *device;
     int batch_size;
+    int n_threads; /* as asked for */
     pada_mode mode;
     pada_params *params;
     kept_plan plans[N_PLANS];

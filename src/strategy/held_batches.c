@@ -10,7 +10,8 @@ pada_status pada_held_batches_init(pada_held_batches *batches, const pada_strate
                              .split = PADA_SPLIT_TRAIN,
                              .images = env->images,
                              .seed = env->seed,
-                             .held = env->on_device};
+                             .held = env->on_device,
+                             .n_threads = env->n_threads};
     void *memory;
 
     *batches = (pada_held_batches){.env = env, .cap = most, .epoch = -1};
@@ -57,7 +58,7 @@ pada_status pada_held_batches_next(pada_held_batches *batches, const pada_epoch 
                                    (int)(number - first) * batches->size));
         batches->epoch = epoch->index;
     }
-    pada_loader_next(batches->loader, &draws);
+    PADA_TRY(pada_loader_next(batches->loader, &draws));
     PADA_ASSERT(draws.first == (int)(number - first) * batches->size);
     *out = draws.batch;
     return PADA_OK;

@@ -120,11 +120,12 @@ static pada_status make_room(const pada_evaluator *ev, const pada_engine *e, pad
 }
 
 /* Images first .. first + n - 1, not augmented. */
-static pada_batch make_batch(pada_batch_maker *maker, int first, int n)
+static pada_status make_batch(pada_batch_maker *maker, int first, int n, pada_batch *out)
 {
     for (int i = 0; i < n; i++)
-        pada_batch_maker_put(maker, i, first + i, NULL);
-    return pada_batch_maker_batch(maker, n);
+        PADA_TRY(pada_batch_maker_put(maker, i, first + i, NULL));
+    *out = pada_batch_maker_batch(maker, n);
+    return PADA_OK;
 }
 
 /* Gives the engine the statistics of the path: means of those of the batches, weighted by their images. */
@@ -136,7 +137,8 @@ static pada_status collect_statistics(pada_evaluator *ev, pada_engine *e, const 
     for (int first = 0; first < ev->n_statistics; first += ev->batch_size) {
         const int left = ev->n_statistics - first;
         const int n = left < ev->batch_size ? left : ev->batch_size;
-        const pada_batch batch = make_batch(&ev->statistics_maker, first, n);
+        pada_batch batch;
+        PADA_TRY(make_batch(&ev->statistics_maker, first, n, &batch));
         PADA_TRY(pada_engine_collect_statistics(e, path, &batch, (double)n / (first + n)));
     }
     return PADA_OK;
@@ -149,7 +151,8 @@ static pada_status run_batches(pada_evaluator *ev, pada_engine *e, const pada_pa
     for (int first = 0; first < ev->n_images; first += ev->batch_size) {
         const int left = ev->n_images - first;
         const int n = left < ev->batch_size ? left : ev->batch_size;
-        const pada_batch batch = make_batch(&ev->maker, first, n);
+        pada_batch batch;
+        PADA_TRY(make_batch(&ev->maker, first, n, &batch));
         PADA_TRY(pada_engine_forward(e, path, &batch, PADA_EVAL));
         if (!logits) continue;
         pada_engine_logits(e, ev->logits);

@@ -64,6 +64,13 @@
                    "decay of an average of the weights, which evaluations take; 0: none"),         \
         FLAG("nesterov", nesterov, nesterov_value, "Nesterov's form of momentum"),                 \
         FLAG("augment", augment, "true", "random crops and flips"),                                \
+        {.name = "color-jitter",                                                                   \
+         .type = PADA_OPT_STRING,                                                                  \
+         .offset = offsetof(pada_recipe, color_jitter),                                            \
+         .default_value = "0",                                                                     \
+         .before = "0",                                                                            \
+         .meta = "X|B,C,S",                                                                        \
+         .help = "with --crops resized: random brightness, contrast and saturation, 1-X to 1+X"},  \
     {                                                                                              \
         .name = "seed", .type = PADA_OPT_U64, .offset = offsetof(pada_recipe, seed),               \
         .default_value = "0", .meta = "N", .help = "seed of all random numbers"                    \

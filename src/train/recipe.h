@@ -23,6 +23,7 @@ typedef struct pada_recipe {
     bool nesterov;
     int opt_mode; /* pada_optim_mode */
     bool augment;
+    const char *color_jitter; /* as pada_jitter_parse reads it; NULL: none */
     uint64_t seed;
     double hold_out;  /* share of the training images that no step trains on */
     bool variance;    /* measure the variance of gradients */

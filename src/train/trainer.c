@@ -51,8 +51,11 @@ static pada_status make_loaders(trainer *t)
                              .images = t->images_of,
                              .batch_size = (int)recipe->batch_size,
                              .seed = recipe->seed,
-                             .augment = recipe->augment};
+                             .augment = recipe->augment,
+                             .n_threads = t->env.n_threads};
 
+    PADA_TRY(pada_jitter_parse(&desc.jitter, recipe->color_jitter ? recipe->color_jitter : "0",
+                               "--color-jitter"));
     PADA_TRY(pada_engine_hold(t->desc->engine, data, desc.split));
     t->env.on_device = desc.held = pada_engine_holds(t->desc->engine, data, desc.split);
     PADA_TRY(pada_loader_create(&t->loader, &desc));
@@ -123,6 +126,7 @@ static pada_status begin(trainer *t)
                                  .n_epochs = (int)recipe->epochs,
                                  .batch_size = (int)recipe->batch_size,
                                  .accumulate = (int)recipe->accumulate,
+                                 .n_threads = pada_engine_threads(desc->engine),
                                  .seed = recipe->seed};
     PADA_TRY(choose_images(t));
     if (t->env.batch_size > t->env.n_images)
@@ -367,7 +371,7 @@ static pada_status run_step(trainer *t, const pada_epoch *epoch, int n_images)
     pada_draws draws;
 
     while (left > 0) {
-        pada_loader_next(t->loader, &draws);
+        PADA_TRY(pada_loader_next(t->loader, &draws));
         PADA_ASSERT(draws.batch.n > 0 && draws.batch.n <= left);
         draws.joins = left < whole;
         left -= draws.batch.n;

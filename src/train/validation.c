@@ -71,10 +71,11 @@ pada_status pada_validate(const pada_validation *what, pada_engine *e, const pad
     pada_path_sampler_init(&uniform, pada_engine_space(e));
     pada_path_sampler_restrict(&uniform, within);
     PADA_TRY(pada_loader_begin(what->loader, 0, what->order, what->n, 0));
-    for (pada_loader_next(what->loader, &draws); draws.batch.n > 0;
-         pada_loader_next(what->loader, &draws), n_batches++) {
+    for (;; n_batches++) {
         pada_results_view view;
         pada_path path;
+        PADA_TRY(pada_loader_next(what->loader, &draws));
+        if (draws.batch.n == 0) break;
         if (what->network)
             path = *what->network;
         else
