@@ -1,4 +1,4 @@
-/* cmd_bench.c - `pada bench`: how fast this machine trains and evaluates paths. */
+/* cmd_bench.c - `pada bench`: how fast this machine trains, evaluates paths and makes images. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,10 +7,12 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "cli/bench_data.h"
 #include "cli/bench_images.h"
 #include "cli/bench_kernels.h"
 #include "cli/bench_rank.h"
 #include "cli/command.h"
+#include "cli/data_args.h"
 #include "cli/engine_args.h"
 #include "cli/print.h"
 #include "cli/space_args.h"
@@ -23,8 +25,9 @@ enum { SEARCH, FINAL };
 
 typedef struct bench {
     pada_space_args space_args;
+    pada_data_args data_args;
     pada_engine_args engine_args;
-    const char *paths_file;
+    const char *paths_file, *data_name;
     int form; /* of `--form` */
     int64_t burst, batch, repeats, n_paths, n_images, in_flight;
     uint64_t seed;
@@ -51,7 +54,13 @@ static const pada_opt options_table[] = {
      .min = 0,
      .max = 65536,
      .meta = "N",
-     .help = "images in a batch; 0: 64 for step, 512 for eval and rank"},
+     .help = "images in a batch; 0: 64 for step and data, 512 for eval and rank"},
+    {.name = "data",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(bench, data_name),
+     .default_value = "builtin",
+     .meta = "DIR|builtin",
+     .help = "data: the data set whose training images are made"},
     {.name = "form",
      .type = PADA_OPT_CHOICE,
      .offset = offsetof(bench, form),
@@ -65,7 +74,7 @@ static const pada_opt options_table[] = {
      .min = 1,
      .max = 1e6,
      .meta = "N",
-     .help = "rank: images that a network is evaluated on"},
+     .help = "rank: images that a network is evaluated on; data: that are made"},
     {.name = "in-flight",
      .type = PADA_OPT_INT,
      .offset = offsetof(bench, in_flight),
@@ -131,6 +140,7 @@ static pada_status bind(void *self, pada_options *options)
 
     PADA_TRY(pada_options_bind(options, options_table, b));
     PADA_TRY(pada_space_args_bind(&b->space_args, options));
+    PADA_TRY(pada_options_bind(options, pada_image_options, &b->data_args));
     return pada_options_bind(options, pada_engine_options, &b->engine_args);
 }
 
@@ -349,6 +359,30 @@ static pada_status measure_kernels(const bench *b)
     return st;
 }
 
+/* Needs no network and no device. */
+static pada_status measure_data(bench *b)
+{
+    const pada_dataset_desc desc = {.where = b->data_name,
+                                    .splits = PADA_SPLIT_BIT(PADA_SPLIT_TRAIN),
+                                    .image_size = (int)b->space_args.image_size};
+    pada_bench_data what = {.batch = b->batch > 0 ? (int)b->batch : 64,
+                            .n_images = (int)b->n_images,
+                            .n_threads = (int)b->engine_args.threads,
+                            .seed = b->seed,
+                            .json = b->json};
+    pada_text out = {0};
+    pada_dataset *data;
+
+    b->data_args.is_quiet = b->json;
+    PADA_TRY(pada_data_open(&data, &b->data_args, &desc));
+    what.data = data;
+    const pada_status st = pada_bench_data_run(&what, &out);
+    if (st == PADA_OK) fputs(pada_text_str(&out), stdout);
+    pada_text_deinit(&out);
+    pada_dataset_close(data);
+    return st;
+}
+
 static pada_status measure(bench *b, const char *what)
 {
     b->ranks = strcmp(what, "rank") == 0;
@@ -367,18 +401,18 @@ static pada_status measure(bench *b, const char *what)
 
 static pada_status run(void *self, const pada_options *options)
 {
-    static const char *const kinds[] = {"step", "eval", "rank", "kernels"};
+    static const char *const kinds[] = {"step", "eval", "rank", "kernels", "data"};
     enum { N_KINDS = sizeof kinds / sizeof *kinds };
     bench *b = self;
     bool known = false;
 
     if (pada_options_n_words(options) != 1)
-        return PADA_FAIL(PADA_EINVAL, "bench takes one word: step, eval, rank or kernels");
+        return PADA_FAIL(PADA_EINVAL, "bench takes one word: step, eval, rank, kernels or data");
     const char *what = pada_options_word(options, 0);
     for (int i = 0; i < N_KINDS; i++)
         known = known || strcmp(what, kinds[i]) == 0;
     if (!known) return pada_fail_unknown(PADA_EINVAL, "bench: unknown word", what, kinds, N_KINDS);
-    const pada_status st = measure(b, what);
+    const pada_status st = strcmp(what, "data") == 0 ? measure_data(b) : measure(b, what);
     pada_bench_rank_deinit(&b->rank);
     pada_engine_destroy(b->engine);
     if (b->device) b->backend->close(b->device);
@@ -391,15 +425,16 @@ static pada_status run(void *self, const pada_options *options)
 extern const pada_command pada_command_bench;
 const pada_command pada_command_bench = {
     .name = "bench",
-    .summary = "speed of this machine: training steps, evaluations, rankings, single kernels",
+    .summary =
+        "speed of this machine: training steps, evaluations, rankings, single kernels, images",
     .details =
         "Times are medians over the repeats, averaged over the architectures: of a training step or an "
         "evaluation of one batch, or (rank) of all images of a ranking, with several networks in flight. Memory "
-        "is that of the whole process on the host.",
-    .usage = "pada bench step|eval|rank|kernels [options]",
-    .words = "step|eval|rank|kernels",
+        "is that of the whole process on the host. `data` makes training images as a training does, each once.",
+    .usage = "pada bench step|eval|rank|kernels|data [options]",
+    .words = "step|eval|rank|kernels|data",
     .examples =
-        "pada bench step --batch-size 64\npada bench eval --list bench/paths30.txt --json\npada bench kernels --threads 1",
+        "pada bench step --batch-size 64\npada bench eval --list bench/paths30.txt --json\npada bench kernels --threads 1\npada bench data --data photos --image-size 224",
     .state_bytes = sizeof(bench),
     PADA_SPACE_ARGS(bench, space_args),
     .bind = bind,

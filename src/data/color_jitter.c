@@ -17,32 +17,36 @@ static int grey(const uint8_t *pixel, int n)
     return (19595 * pixel[0] + 38470 * pixel[n] + 7471 * pixel[2 * n] + HALF) >> BITS;
 }
 
-/* from + factor * (value - from), by a factor of 2^BITS. */
-static uint8_t blend(int value, int from, int64_t factor)
+/* from + factor * (value - from), by a factor of 2^BITS. Factors up to 1 + MAX_X leave the sum in 32
+ * bits. */
+static uint8_t blend(int value, int from, int32_t factor)
 {
-    const int64_t sum = factor * value + (ONE - factor) * from + HALF;
+    const int32_t sum = factor * value + (ONE - factor) * from + HALF;
 
-    return (uint8_t)(sum < 0 ? 0 : sum >> BITS > 255 ? 255 : sum >> BITS);
+    return (uint8_t)(sum < 0 ? 0 : sum > 255 * ONE ? 255 : sum >> BITS);
 }
 
-static void change_brightness(uint8_t *pixels, int n, int64_t factor)
+/* Blends all pixels with the same grey. */
+static void blend_all(uint8_t *pixels, int n, int from, int32_t factor)
 {
+    uint8_t table[256];
+
+    for (int value = 0; value < 256; value++)
+        table[value] = blend(value, from, factor);
     for (int i = 0; i < 3 * n; i++)
-        pixels[i] = blend(pixels[i], 0, factor);
+        pixels[i] = table[pixels[i]];
 }
 
-static void change_contrast(uint8_t *pixels, int n, int64_t factor)
+static int mean_grey(const uint8_t *pixels, int n)
 {
     int64_t sum = 0;
 
     for (int i = 0; i < n; i++)
         sum += grey(pixels + i, n);
-    const int mean = (int)((sum + n / 2) / n);
-    for (int i = 0; i < 3 * n; i++)
-        pixels[i] = blend(pixels[i], mean, factor);
+    return (int)((sum + n / 2) / n);
 }
 
-static void change_saturation(uint8_t *pixels, int n, int64_t factor)
+static void change_saturation(uint8_t *pixels, int n, int32_t factor)
 {
     for (int i = 0; i < n; i++) {
         const int from = grey(pixels + i, n);
@@ -51,11 +55,11 @@ static void change_saturation(uint8_t *pixels, int n, int64_t factor)
     }
 }
 
-static int64_t draw_factor(double x, pada_rng *rng)
+static int32_t draw_factor(double x, pada_rng *rng)
 {
     const double low = x > 1 ? 0 : 1 - x;
 
-    return (int64_t)floor((low + (1 + x - low) * pada_rng_uniform(rng)) * ONE + 0.5);
+    return (int32_t)floor((low + (1 + x - low) * pada_rng_uniform(rng)) * ONE + 0.5);
 }
 
 pada_status pada_jitter_parse(pada_jitter *out, const char *text, const char *option)
@@ -91,13 +95,13 @@ void pada_jitter_apply(const pada_jitter *jitter, pada_rng *rng, uint8_t *pixels
 {
     static const char orders[N_ORDERS][4] = {"bcs", "bsc", "cbs", "csb", "sbc", "scb"};
     const char *order = orders[pada_rng_below(rng, N_ORDERS)];
-    const int64_t brightness = draw_factor(jitter->brightness, rng);
-    const int64_t contrast = draw_factor(jitter->contrast, rng);
-    const int64_t saturation = draw_factor(jitter->saturation, rng);
+    const int32_t brightness = draw_factor(jitter->brightness, rng);
+    const int32_t contrast = draw_factor(jitter->contrast, rng);
+    const int32_t saturation = draw_factor(jitter->saturation, rng);
 
     for (; *order; order++) {
-        if (*order == 'b' && brightness != ONE) change_brightness(pixels, n, brightness);
-        if (*order == 'c' && contrast != ONE) change_contrast(pixels, n, contrast);
+        if (*order == 'b' && brightness != ONE) blend_all(pixels, n, 0, brightness);
+        if (*order == 'c' && contrast != ONE) blend_all(pixels, n, mean_grey(pixels, n), contrast);
         if (*order == 's' && saturation != ONE) change_saturation(pixels, n, saturation);
     }
 }

@@ -40,7 +40,10 @@ typedef struct jpeg_decoder {
     pada_image_window window; /* what is wanted, in pixels of the file */
     int first_column;         /* of the rows that come */
     int end_row;              /* the first that does not */
-    uint8_t *row;             /* owned; of 3 or 4 channels */
+    uint8_t *memory;          /* of a row, owned */
+    /* 3 or 4 channels in that memory, at an odd address: libjpeg-turbo writes aligned rows past the
+     * caches, and whoever reads them next waits for the memory. */
+    uint8_t *row;
     bool is_large;
     jmp_buf jump;
     pada_status status;
@@ -220,8 +223,9 @@ static pada_status begin_rows(jpeg_decoder *d)
     const pada_image_head head = make_head(d, jpeg->output_width, jpeg->output_height);
     void *memory;
 
-    PADA_TRY(pada_calloc(&memory, jpeg->output_width, (size_t)jpeg->output_components));
-    d->row = memory;
+    PADA_TRY(pada_calloc(&memory, jpeg->output_width + 1, (size_t)jpeg->output_components));
+    d->memory = memory;
+    d->row = d->memory + 1;
     return d->sink->begin(d->sink->context, &head);
 }
 
@@ -269,6 +273,6 @@ pada_status pada__decode_jpeg(const pada_image_source *source, const pada_image_
         read_rows(&d);
     }
     jpeg_destroy_decompress(&d.jpeg); /* also one that was not created */
-    pada_free(d.row);
+    pada_free(d.memory);
     return d.status;
 }

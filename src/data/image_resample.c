@@ -2,11 +2,13 @@
  *
  * Fixed-point numbers, so that all machines agree and rows may come in any order:
  *
- *   weights          2^14 is one            the largest has what the rounding of the others left
- *   rows, new width  2^6 is a level         255 * 2^14 >> 8 fits 16 bits
- *   sums             2^20 is a level        255 * 2^20 fits 32 bits
+ *   weights          2^13 is one            the largest has what the rounding of the others left
+ *   rows, new width  2^6 is a level         255 * 2^13 >> 7 fits 16 bits
+ *   sums             2^19 is a level        255 * 2^19 fits 32 bits
  *
- * Weights are computed by additions, multiplications and divisions of doubles alone. */
+ * The three channels of a pixel are the digits of one number to the base 2^21, which 255 * 2^13 does not
+ * reach: a multiplication weighs them all. Weights are computed by additions, multiplications and
+ * divisions of doubles alone. */
 #include "data/image_resample.h"
 
 #include <math.h>
@@ -14,7 +16,8 @@
 
 #include "base/mem.h"
 
-#define ONE 16384 /* of the weights */
+#define ONE   8192 /* of the weights */
+#define DIGIT 21   /* bits */
 
 /* The filter: falls to 0 at a distance of 1. */
 static double triangle(double distance)
@@ -22,47 +25,65 @@ static double triangle(double distance)
     return distance < -1 || distance > 1 ? 0 : 1 - fabs(distance);
 }
 
-/* The weights of pixel i of the result, [n_taps], for the pixels from `first` to before `end`; `scale`
- * pixels of the picture are one of the result. */
-static void fill_weights(int16_t *weights, double centre, double support, int first, int end)
-{
-    double total = 0;
-    int largest = 0, left = ONE;
-
-    for (int j = first; j < end; j++)
-        total += triangle((j + 0.5 - centre) / support);
-    for (int j = first; j < end; j++) {
-        const double share = triangle((j + 0.5 - centre) / support) / total;
-        weights[j - first] = (int16_t)(share * ONE + 0.5);
-        left -= weights[j - first];
-        if (weights[j - first] > weights[largest]) largest = j - first;
-    }
-    weights[largest] = (int16_t)(weights[largest] + left);
-}
+/* Where a pixel of the result lies in the picture. */
+typedef struct reach {
+    double centre, support;
+    int first, end; /* the pixels within the support */
+} reach;
 
 static int clamp(double x, int low, int high)
 {
     return x < low ? low : x > high ? high : (int)x;
 }
 
-/* [begin, begin + length) of n pixels. */
+/* Of pixel i; the rectangle touches the pixels low .. high - 1. */
+static reach find_reach(double begin, double scale, int i, int low, int high)
+{
+    reach r = {.centre = begin + (i + 0.5) * scale, .support = scale > 1 ? scale : 1};
+
+    r.first = clamp(floor(r.centre - r.support - 0.5) + 1, low, high - 1);
+    r.end = clamp(ceil(r.centre + r.support - 0.5), r.first + 1, high);
+    return r;
+}
+
+/* weights [end - first]. */
+static void fill_weights(int16_t *weights, const reach *r)
+{
+    double total = 0;
+    int largest = 0, left = ONE;
+
+    for (int j = r->first; j < r->end; j++)
+        total += triangle((j + 0.5 - r->centre) / r->support);
+    for (int j = r->first; j < r->end; j++) {
+        const double share = triangle((j + 0.5 - r->centre) / r->support) / total;
+        const int t = j - r->first;
+        weights[t] = (int16_t)(share * ONE + 0.5);
+        left -= weights[t];
+        if (weights[t] > weights[largest]) largest = t;
+    }
+    weights[largest] = (int16_t)(weights[largest] + left);
+}
+
+/* [begin, begin + length) of n pixels. Every pixel of the result has as many taps as the one with most,
+ * none of them outside of the rectangle. */
 static pada_status init_axis(pada_resample_axis *a, int n, double begin, double length, int size)
 {
-    const double scale = length / size, support = scale > 1 ? scale : 1;
+    const double scale = length / size;
     const int low = clamp(floor(begin), 0, n - 1), high = clamp(ceil(begin + length), low + 1, n);
     void *memory;
 
-    a->n_taps = (int)(2 * support) + 3;
+    for (int i = 0; i < size; i++) {
+        const reach r = find_reach(begin, scale, i, low, high);
+        if (r.end - r.first > a->n_taps) a->n_taps = r.end - r.first;
+    }
     PADA_TRY(pada_calloc(&memory, (size_t)size, sizeof *a->first));
     a->first = memory;
     PADA_TRY(pada_calloc(&memory, (size_t)size * (size_t)a->n_taps, sizeof *a->weights));
     a->weights = memory;
     for (int i = 0; i < size; i++) {
-        const double centre = begin + (i + 0.5) * scale;
-        const int first = clamp(floor(centre - support - 0.5) + 1, low, high - 1);
-        const int end = clamp(ceil(centre + support - 0.5), first + 1, high);
-        a->first[i] = first;
-        fill_weights(a->weights + (size_t)i * (size_t)a->n_taps, centre, support, first, end);
+        const reach r = find_reach(begin, scale, i, low, high);
+        a->first[i] = r.first < high - a->n_taps ? r.first : high - a->n_taps;
+        fill_weights(a->weights + (size_t)i * (size_t)a->n_taps + (r.first - a->first[i]), &r);
     }
     return PADA_OK;
 }
@@ -72,11 +93,13 @@ pada_status pada_resampler_init(pada_resampler *r, const pada_resample_desc *d)
     const size_t size = (size_t)d->size;
     void *memory;
 
-    *r = (pada_resampler){.size = d->size};
+    *r = (pada_resampler){.width = d->width, .size = d->size};
     PADA_TRY(init_axis(&r->x, d->width, d->x, d->across, d->size));
     PADA_TRY(init_axis(&r->y, d->height, d->y, d->down, d->size));
     r->begin_row = r->y.first[0];
     r->end_row = r->y.first[size - 1] + r->y.n_taps;
+    PADA_TRY(pada_calloc(&memory, (size_t)d->width, sizeof *r->packed));
+    r->packed = memory;
     PADA_TRY(pada_calloc(&memory, 3 * size, sizeof *r->row));
     r->row = memory;
     PADA_TRY(pada_calloc(&memory, 3 * size * size, sizeof *r->sums));
@@ -90,49 +113,38 @@ void pada_resampler_deinit(pada_resampler *r)
     pada_free(r->x.weights);
     pada_free(r->y.first);
     pada_free(r->y.weights);
+    pada_free(r->packed);
     pada_free(r->row);
     pada_free(r->sums);
     *r = (pada_resampler){0};
 }
 
-/* The row along x alone, from pixels that follow each other. */
-static void narrow(pada_resampler *r, const pada_image_row *row)
+/* The pixels of a row as numbers. Those that an interlaced picture has elsewhere are 0 here. */
+static void pack(pada_resampler *r, const pada_image_row *row)
 {
-    const pada_resample_axis *a = &r->x;
+    const uint8_t *from = row->pixels;
 
-    for (int i = 0; i < r->size; i++) {
-        const int16_t *weights = a->weights + (size_t)i * (size_t)a->n_taps;
-        int t = a->first[i] < row->x ? row->x - a->first[i] : 0;
-        const int left = row->x + row->n - a->first[i];
-        const int n = left < a->n_taps ? left : a->n_taps;
-        int32_t sum[3] = {0};
-        for (const uint8_t *from = row->pixels + 3 * (a->first[i] + t - row->x); t < n;
-             t++, from += 3)
-            for (int c = 0; c < 3; c++)
-                sum[c] += weights[t] * from[c];
-        for (int c = 0; c < 3; c++)
-            r->row[3 * i + c] = (int16_t)(sum[c] >> 8);
-    }
+    if (row->step > 1) memset(r->packed, 0, (size_t)r->width * sizeof *r->packed);
+    for (int k = 0; k < row->n; k++, from += 3)
+        r->packed[row->x + k * row->step] =
+            from[0] | (uint64_t)from[1] << DIGIT | (uint64_t)from[2] << 2 * DIGIT;
 }
 
-/* The same from pixels that are `step` apart, of an interlaced picture. */
-static void narrow_apart(pada_resampler *r, const pada_image_row *row)
+/* The row along x alone. */
+static void narrow(pada_resampler *r)
 {
+    const uint64_t digit = ((uint64_t)1 << DIGIT) - 1;
     const pada_resample_axis *a = &r->x;
+    const int16_t *weights = a->weights;
 
     for (int i = 0; i < r->size; i++) {
-        const int before = a->first[i] - row->x; /* of the first pixel with a weight */
-        const int skipped = before > 0 ? (before + row->step - 1) / row->step : 0;
-        int32_t sum[3] = {0};
-        for (int k = skipped; k < row->n; k++) {
-            const int t = row->x + k * row->step - a->first[i];
-            if (t >= a->n_taps) break;
-            for (int c = 0; c < 3; c++)
-                sum[c] +=
-                    a->weights[(size_t)i * (size_t)a->n_taps + (size_t)t] * row->pixels[3 * k + c];
-        }
-        for (int c = 0; c < 3; c++)
-            r->row[3 * i + c] = (int16_t)(sum[c] >> 8);
+        const uint64_t *from = r->packed + a->first[i];
+        uint64_t sum = 0;
+        for (int t = 0; t < a->n_taps; t++)
+            sum += (uint64_t)*weights++ * from[t];
+        r->row[3 * i] = (int16_t)((sum & digit) >> 7);
+        r->row[3 * i + 1] = (int16_t)((sum >> DIGIT & digit) >> 7);
+        r->row[3 * i + 2] = (int16_t)(sum >> 2 * DIGIT >> 7);
     }
 }
 
@@ -142,10 +154,8 @@ void pada_resampler_add(pada_resampler *r, const pada_image_row *row)
     const int width = 3 * r->size;
 
     if (row->y < r->begin_row || row->y >= r->end_row) return;
-    if (row->step == 1)
-        narrow(r, row);
-    else
-        narrow_apart(r, row);
+    pack(r, row);
+    narrow(r);
     for (int i = 0; i < r->size && a->first[i] <= row->y; i++) {
         const int t = row->y - a->first[i];
         const int32_t weight =

@@ -15,16 +15,17 @@ extern "C" {
 
 /* The pixels that one side of the result is made of. */
 typedef struct pada_resample_axis {
-    int n_taps;       /* weights of each pixel of the result; those that are too many are 0 */
+    int n_taps;       /* weights of each pixel of the result; where it needs fewer some are 0 */
     int *first;       /* [size] the pixel of the picture that the first weight belongs to; owned */
-    int16_t *weights; /* [size, n_taps] their sums are 2^14; owned */
+    int16_t *weights; /* [size, n_taps] their sums are 2^13; owned */
 } pada_resample_axis;
 
 /* Zero-initialise; deinit accepts that and a failed init. */
 typedef struct pada_resampler {
-    int size;
+    int width, size; /* of the picture, of the result */
     pada_resample_axis x, y;
     int begin_row, end_row; /* rows of the picture that matter */
+    uint64_t *packed;       /* [width] a row of the picture; owned */
     int16_t *row;           /* [size, 3] a row of the picture brought to the new width; owned */
     int32_t *sums;          /* [size, size, 3]; owned */
 } pada_resampler;
@@ -40,15 +41,14 @@ typedef struct pada_resample_desc {
 pada_status pada_resampler_init(pada_resampler *r, const pada_resample_desc *desc);
 void pada_resampler_deinit(pada_resampler *r);
 
-/* Adds a row, or a part of one; each pixel that matters once, in any order. */
+/* Adds a row, or a part of one; each pixel that matters once, in any order. A part with a step of 1 has
+ * all pixels of its row that matter. */
 void pada_resampler_add(pada_resampler *r, const pada_image_row *row);
 /* The pixel of the result: 3 channels. */
 static inline uint8_t pada_resampler_pixel(const pada_resampler *r, int x, int y, int channel)
 {
     const int32_t sum = r->sums[3 * ((int64_t)y * r->size + x) + channel];
-    const int32_t rounded = (sum + (1 << 19)) >> 20;
-
-    return (uint8_t)(rounded > 255 ? 255 : rounded);
+    return (uint8_t)((sum + (1 << 18)) >> 19);
 }
 
 #ifdef __cplusplus
