@@ -17,8 +17,7 @@ const pada_opt pada_image_options[] = {
      .offset = offsetof(pada_data_args, crops),
      .default_value = "auto",
      .choices = PADA_CROPS_NAMES,
-     .help = "training images: moved in a black border, or random parts of photographs, resized; "
-             "auto: resized for image folders from 128 pixels on",
+     .help = "of training images: moved in a black border, or parts of photographs; auto: by size",
      .before = "auto"},
     {.name = "eval-crop",
      .type = PADA_OPT_DOUBLE,

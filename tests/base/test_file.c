@@ -31,6 +31,28 @@ static void empty_file_has_no_data(void **state)
     pada_file_close(&file);
 }
 
+/* What is done to the file afterwards does not change a copy; a mapping would raise SIGBUS. */
+static void load_copies_the_whole_file(void **state)
+{
+    const char *path = scratch_path("copied");
+    pada_file file;
+
+    (void)state;
+    scratch_write(path, "hello\0you", 9);
+    assert_survives_oom(pada_file_load(&file, path), pada_file_close(&file));
+    assert_ok(pada_file_load(&file, path));
+    assert_int_equal(truncate(path, 0), 0);
+    assert_int_equal(file.bytes, 9);
+    assert_memory_equal(file.data, "hello\0you", 9);
+    pada_file_close(&file);
+    assert_ok(pada_file_load(&file, path));
+    assert_null(file.data);
+    pada_file_close(&file);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(pada_file_load(&file, path), PADA_ENOENT);
+    assert_int_equal(pada_file_load(&file, scratch_dir), PADA_ENOENT);
+}
+
 static void missing_inputs_are_enoent(void **state)
 {
     pada_file file;
@@ -285,6 +307,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(open_maps_the_whole_file, scratch_clear),
         cmocka_unit_test_setup(empty_file_has_no_data, scratch_clear),
+        cmocka_unit_test_setup(load_copies_the_whole_file, scratch_clear),
         cmocka_unit_test_setup(missing_inputs_are_enoent, scratch_clear),
         cmocka_unit_test_setup(unreadable_inputs_are_eio, scratch_clear),
         cmocka_unit_test_setup(replace_writes_and_overwrites, scratch_clear),
