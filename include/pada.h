@@ -108,7 +108,9 @@ typedef struct pada_images pada_images;
 typedef enum pada_split { PADA_SPLIT_TRAIN, PADA_SPLIT_TEST, PADA_SPLIT_VAL } pada_split;
 
 /* Opens a split of a data set: "builtin", or a folder as `pada data info` takes it. image_size
- * scales folders of images; 0: the data set's own. A split that it does not have is PADA_EINVAL. */
+ * scales folders of images; 0: the data set's own. From 128 on images of folders are the middle of
+ * their pictures, and those to train on are decoded whenever they are read. A split that it does not
+ * have is PADA_EINVAL. */
 PADA_API pada_status pada_images_open(pada_images **out, const char *where, pada_split split,
                                       int image_size);
 PADA_API void pada_images_close(pada_images *images);
@@ -117,7 +119,8 @@ PADA_API int pada_images_classes(const pada_images *images);
 PADA_API int pada_images_size(const pada_images *images); /* rows = columns */
 
 /* Copies images first .. first + n - 1 as a network reads them, normalised: [n, 3, size, size], and
- * their labels [n]. A range that is not there is PADA_EINVAL. */
+ * their labels [n]. A range that is not there is PADA_EINVAL; a file that is gone, broken or another
+ * one than at the open is PADA_ENOENT or PADA_EDATA. */
 PADA_API pada_status pada_images_read(const pada_images *images, int first, int n, float *pixels,
                                       int32_t *labels);
 
