@@ -2,7 +2,7 @@
  *
  * Fixed-point numbers, so that all machines agree and rows may come in any order:
  *
- *   weights          2^13 is one            the largest has what the rounding of the others left
+ *   weights          2^13 is one
  *   rows, new width  2^6 is a level         255 * 2^13 >> 7 fits 16 bits
  *   sums             2^19 is a level        255 * 2^19 fits 32 bits
  *
@@ -46,22 +46,21 @@ static reach find_reach(double begin, double scale, int i, int low, int high)
     return r;
 }
 
-/* weights [end - first]. */
+/* weights [end - first]. Sums are rounded, not weights: so they end with ONE, none is negative however small
+ * they are, and a mirrored picture has the mirrored ones. */
 static void fill_weights(int16_t *weights, const reach *r)
 {
-    double total = 0;
-    int largest = 0, left = ONE;
+    double total = 0, sum = 0;
+    int before = 0;
 
     for (int j = r->first; j < r->end; j++)
         total += triangle((j + 0.5 - r->centre) / r->support);
     for (int j = r->first; j < r->end; j++) {
-        const double share = triangle((j + 0.5 - r->centre) / r->support) / total;
-        const int t = j - r->first;
-        weights[t] = (int16_t)(share * ONE + 0.5);
-        left -= weights[t];
-        if (weights[t] > weights[largest]) largest = t;
+        sum += triangle((j + 0.5 - r->centre) / r->support);
+        const int up_to = (int)(sum / total * ONE + 0.5);
+        weights[j - r->first] = (int16_t)(up_to - before);
+        before = up_to;
     }
-    weights[largest] = (int16_t)(weights[largest] + left);
 }
 
 /* [begin, begin + length) of n pixels. Every pixel of the result has as many taps as the one with most,

@@ -218,6 +218,25 @@ static void test_tiny(void **state)
     }
 }
 
+/* A pixel of the result stands for thousands: weights become small, never wrong. */
+static void test_far_smaller(void **state)
+{
+    static const int widths[] = {3001, 9007, 20000};
+    static uint8_t pixels[20000];
+    uint8_t out[3];
+    char path[600];
+
+    (void)state;
+    snprintf(path, sizeof path, "%s", scratch_path("wide.png"));
+    for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
+        for (int x = 0; x < widths[k]; x++)
+            pixels[x] = (uint8_t)(x < widths[k] / 2 ? 40 : 240);
+        write_png(path, widths[k], 1, (picture_format){.channels = 1}, pixels);
+        assert_ok(cut(path, choose_all, 1, false, out));
+        assert_true(abs(out[0] - 140) <= 1);
+    }
+}
+
 /* Damage is seen where it is needed, and only there. */
 static void test_cut_short(void **state)
 {
@@ -249,6 +268,7 @@ int main(void)
         cmocka_unit_test(test_filter),        cmocka_unit_test(test_orientation),
         cmocka_unit_test(test_parts_of_jpeg), cmocka_unit_test(test_smaller_jpeg),
         cmocka_unit_test(test_tiny),          cmocka_unit_test(test_cut_short),
+        cmocka_unit_test(test_far_smaller),
     };
 
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
