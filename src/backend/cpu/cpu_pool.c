@@ -1,5 +1,7 @@
 /* cpu_pool.c - pools with any window, of the pixels inside the image: means and largest values.
  *
+ * Windows of 3x3 with a border of one pixel, those of the search spaces, have a loop of their own: what a column of
+ * three pixels amounts to is found once for all windows that it is in. A sum has the columns as its terms then.
  * The gradient of the largest value looks for it again: its place would take as much memory as the value. */
 #include <string.h>
 
@@ -25,104 +27,158 @@ static window window_of(const cpu_pool_job *job, int h, int w)
                     clip(column, job->in.w), clip(column + job->pool.kernel, job->in.w)};
 }
 
-/* clang-format off */
-#define EACH_PIXEL(i)                       \
-    for (int row = f.h0; row < f.h1; row++) \
-        for (int64_t i = ((int64_t)row * job->in.w + f.w0) * VW, end_ = i + (int64_t)(f.w1 - f.w0) * VW; i < end_; i += VW)
-/* clang-format on */
-
-static vec scale_of(window f)
+static int64_t pixel_at(const cpu_pool_job *job, int row, int column)
 {
-    return vset(1.0f / (float)((f.h1 - f.h0) * (f.w1 - f.w0)));
+    return ((int64_t)row * job->in.w + column) * VW;
 }
 
-/* x is one block of channels. */
-static vec mean(const cpu_pool_job *job, window f, const float *x)
+static vec scale_of(int n_pixels)
 {
-    vec sum = vzero();
-
-    EACH_PIXEL(i) sum = vadd(sum, activate(job->act, vload(x + i)));
-    return vmul(scale_of(f), sum);
+    return vset(1.0f / (float)n_pixels);
 }
 
-static void mean_grad(const cpu_pool_job *job, window f, const float *x, vec dy, float *dx)
+INLINE vec merge(vec a, vec b, const bool largest)
 {
-    const vec share = vmul(scale_of(f), dy);
-
-    EACH_PIXEL(i)
-    vstore(dx + i, vadd(vload(dx + i), activate_grad(job->act, vload(x + i), share)));
+    return largest ? vmax_nan(a, b) : vadd(a, b);
 }
 
-/* The largest value of every lane, the first of equal ones or the last NaN, and its pixel. */
-typedef struct largest {
-    float value[VW] __attribute__((aligned(64)));
-    int32_t at[VW];
-} largest;
+/* ---- forward; x is one block of channels ---- */
 
-static largest find_largest(const cpu_pool_job *job, window f, const float *x)
+/* The sum or the largest value of a part of a window. */
+INLINE vec merge_pixels(const cpu_pool_job *job, const float *x, int row, int column,
+                        const int n_rows, const int n_columns, const bool largest)
 {
-    largest m = {{0}, {0}};
-    bool first = true;
+    const float *first = x + pixel_at(job, row, column);
+    vec all = vzero();
 
-    EACH_PIXEL(i)
-    {
-        float a[VW] __attribute__((aligned(64)));
-        vstore(a, activate(job->act, vload(x + i)));
-        for (int k = 0; k < VW; k++) {
-            const bool take = first || a[k] > m.value[k] || a[k] != a[k];
-            m.value[k] = take ? a[k] : m.value[k];
-            m.at[k] = take ? (int32_t)(i / VW) : m.at[k];
+    for (int i = 0; i < n_rows; i++)
+        for (int k = 0; k < n_columns; k++) {
+            const vec a = activate(job->act, vload(first + pixel_at(job, i, k)));
+            all = i + k == 0 ? a : merge(all, a, largest);
         }
-        first = false;
-    }
-    return m;
+    return all;
 }
 
-static void largest_grad(const cpu_pool_job *job, window f, const float *x, const float *dy,
-                         float *dx)
+INLINE void any_row(const cpu_pool_job *job, const float *x, int h, float *y, const bool largest)
 {
-    const largest m = find_largest(job, f, x);
-    float from[VW] __attribute__((aligned(64))), slope[VW] __attribute__((aligned(64)));
+    for (int w = 0; w < job->out.w; w++) {
+        const window f = window_of(job, h, w);
+        const int n_rows = f.h1 - f.h0, n_columns = f.w1 - f.w0;
+        const vec all = merge_pixels(job, x, f.h0, f.w0, n_rows, n_columns, largest);
+        vstore(y + w * VW, largest ? all : vmul(scale_of(n_rows * n_columns), all));
+    }
+}
 
-    for (int k = 0; k < VW; k++)
-        from[k] = x[(int64_t)m.at[k] * VW + k];
-    vstore(slope, activate_grad(job->act, vload(from), vload(dy)));
-    for (int k = 0; k < VW; k++)
-        dx[(int64_t)m.at[k] * VW + k] += slope[k];
+/* Windows of three columns, the middle ones of which are 0, stride, 2 stride, .. */
+INLINE void row_of_three(const cpu_pool_job *job, const float *x, int row, const int n_rows,
+                         float *y, const int stride, const bool largest)
+{
+    const vec edge = scale_of(2 * n_rows), inner = scale_of(3 * n_rows);
+    vec left = vzero(), right = merge_pixels(job, x, row, 0, n_rows, 1, largest);
+
+    for (int w = 0; w < job->out.w; w++) {
+        const int column = w * stride;
+        const bool is_first = w == 0, is_last = column + 1 == job->in.w;
+        const vec here =
+            stride == 1 || is_first ? right : merge_pixels(job, x, row, column, n_rows, 1, largest);
+        vec all = is_first ? here : merge(left, here, largest);
+        if (!is_last) {
+            right = merge_pixels(job, x, row, column + 1, n_rows, 1, largest);
+            all = merge(all, right, largest);
+        }
+        left = stride == 1 ? here : right;
+        if (!largest) all = vmul(is_first || is_last ? edge : inner, all);
+        vstore(y + w * VW, all);
+    }
+}
+
+static bool is_of_three(const pada_pool *pool, pada_shape in)
+{
+    return pool->kernel == 3 && pool->pad == 1 && pool->stride <= 2 && in.w > 1;
+}
+
+INLINE void pool_row(const cpu_pool_job *job, const float *x, int h, float *y, const bool largest)
+{
+    const window f = window_of(job, h, 0);
+
+    if (!is_of_three(&job->pool, job->in))
+        any_row(job, x, h, y, largest);
+    else if (job->pool.stride == 2)
+        row_of_three(job, x, f.h0, f.h1 - f.h0, y, 2, largest);
+    else if (f.h1 - f.h0 == 3)
+        row_of_three(job, x, f.h0, 3, y, 1, largest);
+    else
+        row_of_three(job, x, f.h0, f.h1 - f.h0, y, 1, largest);
 }
 
 void PADA_ISA(pada_cpu_pool)(const cpu_pool_job *job)
 {
-    const int64_t from = (int64_t)job->in.h * job->in.w * VW;
+    const float *x = job->x;
     float *y = job->y;
 
-    for (int b = 0; b < blocks(job->in.c); b++)
-        for (int h = 0; h < job->out.h; h++)
-            for (int w = 0; w < job->out.w; w++, y += VW) {
-                const window f = window_of(job, h, w);
-                if (job->kind == PADA_POOL_MAX) {
-                    const largest m = find_largest(job, f, job->x + b * from);
-                    vstore(y, vload(m.value));
-                } else {
-                    vstore(y, mean(job, f, job->x + b * from));
-                }
-            }
+    for (int b = 0; b < blocks(job->in.c); b++, x += pixel_at(job, job->in.h, 0))
+        for (int h = 0; h < job->out.h; h++, y += job->out.w * VW)
+            if (job->kind == PADA_POOL_MAX)
+                pool_row(job, x, h, y, true);
+            else
+                pool_row(job, x, h, y, false);
+}
+
+/* ---- backward; x and dx are one block of channels ---- */
+
+INLINE void mean_grad(const cpu_pool_job *job, window f, const float *x, vec dy, float *dx,
+                      const int n_rows, const int n_columns)
+{
+    const vec share = vmul(scale_of(n_rows * n_columns), dy);
+
+    for (int i = 0; i < n_rows; i++)
+        for (int k = 0; k < n_columns; k++) {
+            const int64_t at = pixel_at(job, f.h0 + i, f.w0 + k);
+            vstore(dx + at, vadd(vload(dx + at), activate_grad(job->act, vload(x + at), share)));
+        }
+}
+
+/* To the first of equal ones. Behind NaN there is no gradient to speak of. */
+INLINE void largest_grad(const cpu_pool_job *job, window f, const float *x, vec dy, float *dx,
+                         const int n_rows, const int n_columns)
+{
+    const vec top = merge_pixels(job, x, f.h0, f.w0, n_rows, n_columns, true);
+    vmask left = vmask_all();
+
+    for (int i = 0; i < n_rows; i++)
+        for (int k = 0; k < n_columns; k++) {
+            const int64_t at = pixel_at(job, f.h0 + i, f.w0 + k);
+            const vec v = vload(x + at);
+            const vmask here = vboth(left, vequal(activate(job->act, v), top));
+            left = vbut_not(left, here);
+            vstore(dx + at, vadd(vload(dx + at), vkeep(here, activate_grad(job->act, v, dy))));
+        }
+}
+
+INLINE void window_grad(const cpu_pool_job *job, window f, const float *x, vec dy, float *dx,
+                        const int n_rows, const int n_columns)
+{
+    if (job->kind == PADA_POOL_MAX)
+        largest_grad(job, f, x, dy, dx, n_rows, n_columns);
+    else
+        mean_grad(job, f, x, dy, dx, n_rows, n_columns);
 }
 
 void PADA_ISA(pada_cpu_pool_grad)(const cpu_pool_job *job)
 {
-    const int64_t from = (int64_t)job->in.h * job->in.w * VW;
+    const int64_t plane = pixel_at(job, job->in.h, 0);
     const float *dy = job->dy;
 
-    if (!job->accumulate) memset(job->dx, 0, (size_t)(blocks(job->in.c) * from) * sizeof *job->dx);
+    if (!job->accumulate) memset(job->dx, 0, (size_t)(blocks(job->in.c) * plane) * sizeof *job->dx);
     for (int b = 0; b < blocks(job->in.c); b++)
         for (int h = 0; h < job->out.h; h++)
             for (int w = 0; w < job->out.w; w++, dy += VW) {
                 const window f = window_of(job, h, w);
-                const float *x = job->x + b * from;
-                if (job->kind == PADA_POOL_MAX)
-                    largest_grad(job, f, x, dy, job->dx + b * from);
+                const float *x = job->x + b * plane;
+                float *dx = job->dx + b * plane;
+                if (f.h1 - f.h0 == 3 && f.w1 - f.w0 == 3)
+                    window_grad(job, f, x, vload(dy), dx, 3, 3);
                 else
-                    mean_grad(job, f, x, vload(dy), job->dx + b * from);
+                    window_grad(job, f, x, vload(dy), dx, f.h1 - f.h0, f.w1 - f.w0);
             }
 }

@@ -38,6 +38,14 @@ INLINE vec vfma(vec a, vec b, vec c) { return _mm512_fmadd_ps(a, b, c); }   /* a
 INLINE vec vfnma(vec a, vec b, vec c) { return _mm512_fnmadd_ps(a, b, c); } /* c - a b */
 INLINE vec vmax(vec a, vec b) { return _mm512_max_ps(a, b); } /* b where one is NaN; so does vmin */
 INLINE vec vmin(vec a, vec b) { return _mm512_min_ps(a, b); }
+typedef __mmask16 vmask;
+INLINE vmask vmask_all(void) { return 0xffff; }
+INLINE vmask vequal(vec a, vec b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
+INLINE vmask vboth(vmask a, vmask b) { return a & b; }
+INLINE vmask vbut_not(vmask a, vmask b) { return a & (vmask)~b; }
+INLINE vec vkeep(vmask m, vec a) { return _mm512_maskz_mov_ps(m, a); } /* a where m is set, else 0 */
+/* The larger one, or NaN if there is one. */
+INLINE vec vmax_nan(vec a, vec b) { return _mm512_mask_mov_ps(vmax(a, b), _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), a); }
 /* value where x > 0 (and x < limit), else 0 */
 INLINE vec vgate(vec x, vec value)
 {
@@ -62,6 +70,13 @@ INLINE vec vfma(vec a, vec b, vec c) { return _mm256_fmadd_ps(a, b, c); }
 INLINE vec vfnma(vec a, vec b, vec c) { return _mm256_fnmadd_ps(a, b, c); }
 INLINE vec vmax(vec a, vec b) { return _mm256_max_ps(a, b); }
 INLINE vec vmin(vec a, vec b) { return _mm256_min_ps(a, b); }
+typedef __m256 vmask;
+INLINE vmask vequal(vec a, vec b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
+INLINE vmask vmask_all(void) { return vequal(vzero(), vzero()); }
+INLINE vmask vboth(vmask a, vmask b) { return _mm256_and_ps(a, b); }
+INLINE vmask vbut_not(vmask a, vmask b) { return _mm256_andnot_ps(b, a); }
+INLINE vec vkeep(vmask m, vec a) { return _mm256_and_ps(m, a); }
+INLINE vec vmax_nan(vec a, vec b) { return _mm256_blendv_ps(vmax(a, b), a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q)); }
 INLINE vec vgate(vec x, vec value) { return _mm256_and_ps(_mm256_cmp_ps(x, vzero(), _CMP_GT_OQ), value); }
 INLINE vec vgate_below(vec x, vec limit, vec value)
 {
@@ -73,7 +88,7 @@ INLINE vec vgate_below(vec x, vec limit, vec value)
 #include <math.h>
 #define VW 4
 typedef float vec __attribute__((vector_size(16), may_alias));
-typedef int32_t mask __attribute__((vector_size(16)));
+typedef int32_t vmask __attribute__((vector_size(16)));
 INLINE vec vset(float x) { return (vec){x, x, x, x}; }
 INLINE vec vzero(void) { return vset(0); }
 INLINE vec vload(const float *p) { return *(const vec *)p; }
@@ -88,9 +103,15 @@ INLINE vec vfma(vec a, vec b, vec c)
 }
 INLINE vec vfnma(vec a, vec b, vec c) { return vfma(-a, b, c); }
 /* a where the mask is set, else b */
-INLINE vec vpick(mask m, vec a, vec b) { return (vec)((m & (mask)a) | (~m & (mask)b)); }
+INLINE vec vpick(vmask m, vec a, vec b) { return (vec)((m & (vmask)a) | (~m & (vmask)b)); }
 INLINE vec vmax(vec a, vec b) { return vpick(a > b, a, b); }
 INLINE vec vmin(vec a, vec b) { return vpick(a < b, a, b); }
+INLINE vmask vequal(vec a, vec b) { return a == b; }
+INLINE vmask vmask_all(void) { return vequal(vzero(), vzero()); }
+INLINE vmask vboth(vmask a, vmask b) { return a & b; }
+INLINE vmask vbut_not(vmask a, vmask b) { return a & ~b; }
+INLINE vec vkeep(vmask m, vec a) { return vpick(m, a, vzero()); }
+INLINE vec vmax_nan(vec a, vec b) { return vpick((a > b) | (a != a), a, b); }
 INLINE vec vgate(vec x, vec value) { return vpick(x > vzero(), value, vzero()); }
 INLINE vec vgate_below(vec x, vec limit, vec value)
 {
