@@ -16,14 +16,27 @@ static float param(const pada_bindings *b, int64_t offset, int c, float otherwis
     return offset >= 0 ? ((const float *)b->params)[offset + c] : otherwise;
 }
 
-/* Sums the chunks' parts as a binary tree, which processes with a half, a quarter or an eighth of
- * the chunks can build, too. `n` is a power of two; parts are lost. */
-static double tree_sum(double *parts, int n)
+/* Channels whose sums over the batch are made together: the numbers of an image lie side by side. */
+enum { SLICE = 32 };
+
+/* One sum per channel and chunk. */
+typedef struct chunk_sums {
+    double at[CPU_MAX_CHUNKS][SLICE];
+} chunk_sums;
+
+static int slice_width(int first, int channels)
 {
-    for (int step = 1; step < n; step *= 2)
-        for (int i = 0; i < n; i += 2 * step)
-            parts[i] += parts[i + step];
-    return parts[0];
+    return channels - first < SLICE ? channels - first : SLICE;
+}
+
+/* Sums the chunks' parts as a binary tree, which processes with a half, a quarter or an eighth of
+ * the chunks can build, too, into those of chunk 0. `n_chunks` is a power of two. */
+static void tree_sum(chunk_sums *parts, int n_chunks, int n)
+{
+    for (int step = 1; step < n_chunks; step *= 2)
+        for (int i = 0; i < n_chunks; i += 2 * step)
+            for (int c = 0; c < n; c++)
+                parts->at[i][c] += parts->at[i + step][c];
 }
 
 /* What forward reads of batch norm t. Channels of padding get zeros, since zero times what other paths left there must
@@ -92,6 +105,22 @@ void pada_cpu_set_fixed_norms(const pada_program *q, const pada_bindings *b)
     }
 }
 
+/* Of n channels, the sum and the spread around the mean m of what an image has, from its moments p. */
+static void add_sum(double *restrict to, const float *p, int64_t vector, double pixels, int n)
+{
+    for (int c = 0; c < n; c++)
+        to[c] += pixels * p[c] + p[vector + c];
+}
+
+static void add_spread(double *restrict to, const float *p, int64_t vector, double pixels,
+                       const double *m, int n)
+{
+    for (int c = 0; c < n; c++) {
+        const double s = p[vector + c], gap = p[c] + s / pixels - m[c];
+        to[c] += p[2 * vector + c] - s * s / pixels + pixels * (gap * gap);
+    }
+}
+
 /* mean and 1/deviation from the moments of the images, merged in double: within a chunk in the
  * order of the images, then by tree_sum. */
 void pada_cpu_finish_moments(const pada_program *q, const pada_bindings *b, const pada_instr *instr,
@@ -107,47 +136,44 @@ void pada_cpu_finish_moments(const pada_program *q, const pada_bindings *b, cons
     /* Channels of padding, as in clear_norm. */
     memset(mean, 0, (size_t)(2 * vector) * sizeof *mean);
 
-    for (int c = 0; c < shape.c; c++) {
-        double sum[CPU_MAX_CHUNKS] = {0}, spread[CPU_MAX_CHUNKS] = {0};
+    for (int first = 0; first < shape.c; first += SLICE) {
+        const int n = slice_width(first, shape.c);
+        chunk_sums sum = {{{0}}}, spread = {{{0}}};
+        double m[SLICE];
         for (int k = 0; k < n_chunks; k++)
-            for (int n = cpu_chunk_first(n_images, n_chunks, k);
-                 n < cpu_chunk_first(n_images, n_chunks, k + 1); n++) {
-                const float *p = partial + (int64_t)n * 3 * vector + c;
-                sum[k] += pixels * p[0] + p[vector];
-            }
-        const double m = tree_sum(sum, n_chunks) / count;
+            for (int i = cpu_chunk_first(n_images, n_chunks, k);
+                 i < cpu_chunk_first(n_images, n_chunks, k + 1); i++)
+                add_sum(sum.at[k], partial + (int64_t)i * 3 * vector + first, vector, pixels, n);
+        tree_sum(&sum, n_chunks, n);
+        for (int c = 0; c < n; c++)
+            m[c] = sum.at[0][c] / count;
         for (int k = 0; k < n_chunks; k++)
-            for (int n = cpu_chunk_first(n_images, n_chunks, k);
-                 n < cpu_chunk_first(n_images, n_chunks, k + 1); n++) {
-                const float *p = partial + (int64_t)n * 3 * vector + c;
-                const double s = p[vector], gap = p[0] + s / pixels - m;
-                spread[k] += p[2 * vector] - s * s / pixels + pixels * (gap * gap);
-            }
-        const double variance = tree_sum(spread, n_chunks) / count;
-        mean[c] = (float)m;
-        rstd[c] = (float)(1 / sqrt((variance < 0 ? 0 : variance) + q->norm_epsilon));
-        partial[c] = (float)(variance < 0 ? 0 : variance); /* nobody reads these sums any more */
+            for (int i = cpu_chunk_first(n_images, n_chunks, k);
+                 i < cpu_chunk_first(n_images, n_chunks, k + 1); i++)
+                add_spread(spread.at[k], partial + (int64_t)i * 3 * vector + first, vector, pixels,
+                           m, n);
+        tree_sum(&spread, n_chunks, n);
+        for (int c = 0; c < n; c++) {
+            const double found = spread.at[0][c] / count, variance = found < 0 ? 0 : found;
+            mean[first + c] = (float)m[c];
+            rstd[first + c] = (float)(1 / sqrt(variance + q->norm_epsilon));
+            partial[first + c] = (float)variance; /* nobody reads these sums any more */
+        }
     }
     finish_norms(q, b, instr->v, partial);
 }
 
-/* The sums over the batch of dy and of dy (x - mean), which is row `row` of the images' sums. */
-typedef struct norm_sums {
-    double dy, product;
-} norm_sums;
-
-static norm_sums add_images(const pada_program *q, const float *partial, int64_t image, int64_t at,
-                            int c, int n_chunks)
+/* The sums over the batch of n channels that the images' sums have from `at` on. */
+static void add_images(const pada_program *q, const float *at, int64_t image, int n, int n_chunks,
+                       chunk_sums *sums)
 {
-    double sums[CPU_MAX_CHUNKS] = {0}, products[CPU_MAX_CHUNKS] = {0};
-
-    for (int i = 0; i < n_chunks; i++)
-        for (int n = cpu_chunk_first(q->n_images, n_chunks, i);
-             n < cpu_chunk_first(q->n_images, n_chunks, i + 1); n++) {
-            sums[i] += partial[n * image + c];
-            products[i] += partial[n * image + at + c];
-        }
-    return (norm_sums){tree_sum(sums, n_chunks), tree_sum(products, n_chunks)};
+    *sums = (chunk_sums){{{0}}};
+    for (int k = 0; k < n_chunks; k++)
+        for (int i = cpu_chunk_first(q->n_images, n_chunks, k);
+             i < cpu_chunk_first(q->n_images, n_chunks, k + 1); i++)
+            for (int c = 0; c < n; c++)
+                sums->at[k][c] += at[i * image + c];
+    tree_sum(sums, n_chunks, n);
 }
 
 void pada_cpu_finish_norm_sums(const pada_program *q, const pada_bindings *b,
@@ -169,16 +195,23 @@ void pada_cpu_finish_norm_sums(const pada_program *q, const pada_bindings *b,
         /* Padding, as in clear_norm. */
         memset(coef, 0, (size_t)(3 * vector) * sizeof *coef);
         row++;
-        for (int c = 0; c < node->shape.c; c++) {
-            const norm_sums sums = add_images(q, partial, image, row * vector, c, n_chunks);
-            const double slope = (double)rstd[c] * rstd[c] * rstd[c] * sums.product / count;
-            const double scale = param(b, term->norm.scale, c, 1);
-            coef[c] = (float)(scale * rstd[c]);
-            coef[vector + c] = (float)(scale * -slope);
-            coef[2 * vector + c] = (float)(scale * (slope * mean[c] - rstd[c] * sums.dy / count));
-            if (term->norm.scale >= 0)
-                grads[term->norm.scale + c] += (float)(rstd[c] * sums.product);
-            if (term->norm.shift >= 0) grads[term->norm.shift + c] += (float)sums.dy;
+        for (int first = 0; first < node->shape.c; first += SLICE) {
+            const int n = slice_width(first, node->shape.c);
+            chunk_sums dy, products; /* of dy, and of dy (x - mean) */
+            add_images(q, partial + first, image, n, n_chunks, &dy);
+            add_images(q, partial + row * vector + first, image, n, n_chunks, &products);
+            for (int i = 0; i < n; i++) {
+                const int c = first + i;
+                const double sum = dy.at[0][i], product = products.at[0][i];
+                const double slope = (double)rstd[c] * rstd[c] * rstd[c] * product / count;
+                const double scale = param(b, term->norm.scale, c, 1);
+                coef[c] = (float)(scale * rstd[c]);
+                coef[vector + c] = (float)(scale * -slope);
+                coef[2 * vector + c] = (float)(scale * (slope * mean[c] - rstd[c] * sum / count));
+                if (term->norm.scale >= 0)
+                    grads[term->norm.scale + c] += (float)(rstd[c] * product);
+                if (term->norm.shift >= 0) grads[term->norm.shift + c] += (float)sum;
+            }
         }
     }
 }
