@@ -117,6 +117,28 @@ static void depth_unpack_grad(const pada_conv *conv, const float *accumulators, 
                 accumulators[((int64_t)(c / VW) * taps + t) * VW + c % VW];
 }
 
+/* Zeros around the columns [first, first + w) of the rows [top, top + h) of a plane. */
+static void clear_around(float *plane, int rows, int width, int top, int h, int first, int w)
+{
+    const size_t pixel = VW * sizeof *plane;
+
+    for (int i = 0; i < rows; i++, plane += (int64_t)width * VW) {
+        const bool inside = i >= top && i < top + h;
+        memset(plane, 0, (size_t)(inside ? first : width) * pixel);
+        if (inside) memset(plane + (first + w) * VW, 0, (size_t)(width - first - w) * pixel);
+    }
+}
+
+static void clear_border_x(const geometry *g, float *x)
+{
+    clear_around(x, g->in.h + 2 * g->pad, g->x_width, g->pad, g->in.h, g->pad, g->in.w);
+}
+
+static void clear_border_dz(const geometry *g, float *dz)
+{
+    clear_around(dz, g->out.h, g->dz_width, 0, g->out.h, g->dz_first, g->out.w);
+}
+
 /* act(x) of rows [first, end) of one block; the border is there already. */
 static void load_x(const geometry *g, pada_act act, const float *x, int first, int end, float *to)
 {
@@ -197,7 +219,7 @@ static void depth_forward(const cpu_conv_job *job)
 {
     const geometry g = make_geometry(job->conv, job->in, job->out);
 
-    if (g.pad > 0) memset(job->scratch, 0, (size_t)g.x_plane * sizeof *job->scratch);
+    clear_border_x(&g, job->scratch);
     for (int n = 0; n < job->n_images; n++)
         FOR_FORM(job->conv, forward_image, &g, job, n);
 }
@@ -432,7 +454,8 @@ static void depth_backward(const cpu_conv_job *job)
 {
     const geometry g = make_geometry(job->conv, job->in, job->out);
 
-    memset(job->scratch, 0, (size_t)(g.x_plane + g.dz_plane) * sizeof *job->scratch);
+    clear_border_x(&g, job->scratch);
+    clear_border_dz(&g, job->scratch + g.x_plane);
     for (int n = 0; n < job->n_images; n++)
         FOR_FORM(job->conv, backward_image, &g, job, n);
 }

@@ -204,16 +204,27 @@ static void run_pool(const group *g, const pada_instr *instr)
     }
 }
 
+/* Whether the parts of a concatenation leave channels of it out, which are zero then, as padding is. */
+static bool has_gaps(const pada_program *q, const pada_node *node, int64_t stride)
+{
+    int64_t channels = 0;
+
+    for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
+        channels += q->nodes[q->terms[t].x].shape.c;
+    return channels * node->shape.h * node->shape.w != stride;
+}
+
 static void run_concat(const group *g, const pada_instr *instr)
 {
     const pada_program *q = g->r->q;
     const pada_node *node = &q->nodes[instr->v];
     const bool forward = instr->code == PADA_CODE_CONCAT_FWD;
     const cpu_tensor y = forward ? value(g, instr->v) : grad(g, instr->v);
+    const bool clear = forward && has_gaps(q, node, y.stride);
 
     for (int n = 0; n < g->n; n++) {
         float *whole = y.data + n * y.stride;
-        if (forward) memset(whole, 0, (size_t)y.stride * sizeof *whole); /* gaps and padding */
+        if (clear) memset(whole, 0, (size_t)y.stride * sizeof *whole);
         for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
             const pada_value x = q->terms[t].x;
             const int first = q->terms[t].channel, count = q->nodes[x].shape.c;
