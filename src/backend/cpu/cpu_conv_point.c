@@ -54,24 +54,38 @@ static void point_pack(const pada_conv *conv, const float *weight, bool backward
         }
 }
 
+/* In squares, so that what is read across is read while it is in L1. */
 static void point_unpack_grad(const pada_conv *conv, const float *accumulators, float *grad)
 {
     const int in_rows = blocks(conv->c_in) * VW;
 
-    for (int o = 0; o < conv->c_out; o++)
-        for (int i = 0; i < conv->c_in; i++)
-            grad[(int64_t)o * conv->c_in + i] =
-                accumulators[((int64_t)(o / VW) * in_rows + i) * VW + o % VW];
+    for (int o = 0; o < conv->c_out; o += VW)
+        for (int i = 0; i < conv->c_in; i += VW) {
+            const float *from = accumulators + ((int64_t)(o / VW) * in_rows + i) * VW;
+            const int rows = conv->c_out - o < VW ? conv->c_out - o : VW;
+            const int columns = conv->c_in - i < VW ? conv->c_in - i : VW;
+            for (int r = 0; r < rows; r++)
+                for (int c = 0; c < columns; c++)
+                    grad[(int64_t)(o + r) * conv->c_in + i + c] = from[c * VW + r];
+        }
 }
 
-/* act(x) of pixels [first, first + n) of one image. */
-static void load_x(const cpu_conv_job *job, const float *x, int64_t plane, int first, int n,
-                   float *to)
+/* The input of a strip, and the floats between its blocks of channels. */
+typedef struct strip_x {
+    const float *at;
+    int64_t block;
+} strip_x;
+
+/* act(x) of pixels [first, first + n) of one image; x itself, where nothing has to be done to it. */
+static strip_x load_x(const cpu_conv_job *job, const float *x, int64_t plane, int first, int n,
+                      float *to)
 {
+    if (job->conv->act == PADA_ACT_NONE) return (strip_x){x + (int64_t)first * VW, plane};
     for (int b = 0; b < blocks(job->in.c); b++)
         for (int i = 0; i < n; i++)
             vstore(to + ((int64_t)b * STRIP + i) * VW,
                    activate(job->conv->act, vload(x + b * plane + (int64_t)(first + i) * VW)));
+    return (strip_x){to, STRIP * VW};
 }
 
 /* dz of a strip, and its sums where there is a bias. */
@@ -96,16 +110,16 @@ static void load_dz(const cpu_conv_job *job, const float *dy, const float *z, in
 
 /* ---- forward ---- */
 
-/* `rows` pixels and `columns` output blocks from block o on. */
-INLINE void forward_tile(const cpu_conv_job *job, const float *x, int o, vec *bias, float *z,
+/* `rows` pixels from pixel i on, and `columns` output blocks from block o on. */
+INLINE void forward_tile(const cpu_conv_job *job, strip_x x, int i, int o, vec *bias, float *z,
                          int64_t plane, const int rows, const int columns)
 {
     const int in_blocks = blocks(job->in.c);
     const int64_t weights = (int64_t)in_blocks * VW * VW;
-    const tile_operands p = {.a = x,
+    const tile_operands p = {.a = x.at + i * VW,
                              .a_row = VW,
                              .a_step = 1,
-                             .a_block = STRIP * VW,
+                             .a_block = x.block,
                              .b = job->weight + o * weights,
                              .b_column = weights,
                              .b_step = VW,
@@ -116,15 +130,15 @@ INLINE void forward_tile(const cpu_conv_job *job, const float *x, int o, vec *bi
     tile acc;
 
 #pragma GCC unroll 16
-    for (int i = 0; i < rows; i++)
+    for (int r = 0; r < rows; r++)
 #pragma GCC unroll 2
         for (int k = 0; k < columns; k++)
-            acc[i][k] = bias[k];
+            acc[r][k] = bias[k];
     tile_product(acc, &p, rows, columns);
-    tile_store(acc, z + o * plane, VW, plane, rows, columns);
+    tile_store(acc, z + o * plane + i * VW, VW, plane, rows, columns);
 }
 
-static void forward_strip(const cpu_conv_job *job, const float *x, int n, float *z, int64_t plane)
+static void forward_strip(const cpu_conv_job *job, strip_x x, int n, float *z, int64_t plane)
 {
     const int out_blocks = blocks(job->out.c);
 
@@ -134,14 +148,14 @@ static void forward_strip(const cpu_conv_job *job, const float *x, int n, float 
         int i = 0;
         if (o + 1 < out_blocks) {
             for (; i + TILE_PAIR <= n; i += TILE_PAIR)
-                forward_tile(job, x + i * VW, o, bias, z + i * VW, plane, TILE_PAIR, 2);
+                forward_tile(job, x, i, o, bias, z, plane, TILE_PAIR, 2);
             for (; i < n; i++)
-                forward_tile(job, x + i * VW, o, bias, z + i * VW, plane, 1, 2);
+                forward_tile(job, x, i, o, bias, z, plane, 1, 2);
         } else {
             for (; i + TILE_TALL <= n; i += TILE_TALL)
-                forward_tile(job, x + i * VW, o, bias, z + i * VW, plane, TILE_TALL, 1);
+                forward_tile(job, x, i, o, bias, z, plane, TILE_TALL, 1);
             for (; i < n; i++)
-                forward_tile(job, x + i * VW, o, bias, z + i * VW, plane, 1, 1);
+                forward_tile(job, x, i, o, bias, z, plane, 1, 1);
         }
     }
 }
@@ -154,21 +168,22 @@ static void point_forward(const cpu_conv_job *job)
     for (int n = 0; n < job->n_images; n++)
         for (int first = 0; first < pixels; first += STRIP) {
             const int count = pixels - first < STRIP ? pixels - first : STRIP;
-            load_x(job, job->x.data + n * job->x.stride, plane, first, count, job->scratch);
-            forward_strip(job, job->scratch, count,
-                          job->z.data + n * job->z.stride + (int64_t)first * VW, plane);
+            const strip_x x =
+                load_x(job, job->x.data + n * job->x.stride, plane, first, count, job->scratch);
+            forward_strip(job, x, count, job->z.data + n * job->z.stride + (int64_t)first * VW,
+                          plane);
         }
 }
 
 /* ---- backward ---- */
 
 /* Weight gradient of a strip: [in channel] x [out channel], summed over the pixels. */
-INLINE void weights_tile(const cpu_conv_job *job, const float *x, const float *dz, int n, int b,
-                         int i, int o, const int rows, const int columns)
+INLINE void weights_tile(const cpu_conv_job *job, strip_x x, const float *dz, int n, int b, int i,
+                         int o, const int rows, const int columns)
 {
     const int64_t out = (int64_t)blocks(job->in.c) * VW * VW;
     float *c = job->grad_weight + o * out + ((int64_t)b * VW + i) * VW;
-    const tile_operands p = {.a = x + (int64_t)b * STRIP * VW + i,
+    const tile_operands p = {.a = x.at + b * x.block + i,
                              .a_row = 1,
                              .a_step = VW,
                              .b = dz + (int64_t)o * STRIP * VW,
@@ -183,7 +198,7 @@ INLINE void weights_tile(const cpu_conv_job *job, const float *x, const float *d
     tile_store(acc, c, VW, out, rows, columns);
 }
 
-static void weights_strip(const cpu_conv_job *job, const float *x, const float *dz, int n)
+static void weights_strip(const cpu_conv_job *job, strip_x x, const float *dz, int n)
 {
     enum { ROWS1 = VW < TILE_TALL ? VW : TILE_TALL, ROWS2 = VW < TILE_PAIR ? VW : TILE_PAIR };
     const int out_blocks = blocks(job->out.c);
@@ -264,9 +279,8 @@ static void point_backward(const cpu_conv_job *job)
         for (int first = 0; first < pixels; first += STRIP) {
             const int count = pixels - first < STRIP ? pixels - first : STRIP;
             const int64_t at = (int64_t)first * VW;
-            load_x(job, x, plane, first, count, x_strip);
             load_dz(job, dy, z, plane, first, count, dz_strip);
-            weights_strip(job, x_strip, dz_strip, count);
+            weights_strip(job, load_x(job, x, plane, first, count, x_strip), dz_strip, count);
             if (dx) inputs_strip(job, dz_strip, count, x + at, dx + at, plane);
         }
     }
