@@ -136,6 +136,15 @@ static void cell(graph_case *c)
                  case_sum1(c, case_norm(join(c, a, m, case_sum2(c, case_same(p), case_same(a))))));
 }
 
+/* Neighbours have the same largest value then, and only one of them gets the gradient. */
+static void largest_of_largest(graph_case *c)
+{
+    const pada_value x = case_probe(c, 1);
+    const pada_value y = pada_graph_pool(c->graph, x, &windows[2], PADA_POOL_MAX, PADA_ACT_NONE);
+
+    case_readout(c, pada_graph_pool(c->graph, y, &windows[2], PADA_POOL_MAX, PADA_ACT_NONE));
+}
+
 static const struct {
     const char *name;
     void (*build)(graph_case *c);
@@ -147,6 +156,7 @@ static const struct {
     {"two halves", halves},
     {"nested", nested},
     {"cell", cell},
+    {"largest of largest", largest_of_largest},
 };
 enum { N_JOINS = sizeof joins / sizeof *joins };
 
