@@ -131,7 +131,7 @@ struct product {
     int taps; /* 1 where rows of numbers are read */
     int columns, depth, padded;
     int steps; /* of a tile */
-    bool image, plain, wide;
+    bool plain, wide;
     int group; /* of 8 channels that this thread reads */
 };
 
@@ -146,7 +146,6 @@ template <bool BACK> static __device__ __forceinline__ product plan(const cuda_l
     p.depth = BACK ? pack.c_out : pack.c_in;
     p.padded = dense_round(p.depth, DENSE_DEPTH);
     p.steps = p.taps * (p.padded / DENSE_DEPTH);
-    p.image = !BACK && dense_is_image(&j.conv);
     p.plain = dense_is_plain(j.conv);
     p.wide = BACK ? cuda_is_wide(j.dz) : cuda_is_wide(j.x.data, j.x.image, j.x.pitch);
     p.group = (int)threadIdx.x % GROUPS;
@@ -160,7 +159,7 @@ template <bool BACK> struct cargo {
     bool is[EACH]; /* not outside of the image */
 };
 
-template <bool BACK>
+template <bool BACK, bool IMAGE>
 static __device__ __forceinline__ void load_step(const cuda_level_conv &j, const product &p,
                                                  const cuda_spot *spots, int column, int step,
                                                  cargo<BACK> *to)
@@ -174,7 +173,7 @@ static __device__ __forceinline__ void load_step(const cuda_level_conv &j, const
     for (int i = 0; i < EACH; i++) {
         const cuda_spot spot = spots[i];
         to->value[i] = {};
-        if (p.image) {
+        if (IMAGE) {
             to->is[i] = spot.image >= 0;
             if (to->is[i]) to->value[i] = dense_gather(j, spot, p.rows.width, k);
             continue;
@@ -259,7 +258,7 @@ static __device__ __forceinline__ void load_coefs(const cuda_level_conv &j, cons
         if (BACK && j.dz.z) {
             for (int k = 0; k < 3; k++)
                 coefs[k * DENSE_MOST + c] = c < p.depth ? j.dz.coef[k * j.dz.vector + c] : 0;
-        } else if (!BACK && !p.image) {
+        } else if (!BACK && !dense_is_image(&j.conv)) {
             const cuda_norm<1> norm = cuda_read_norm<1>(j.x, c, c < p.depth);
             coefs[c] = norm.factor[0];
             coefs[DENSE_MOST + c] = norm.shift[0];
@@ -316,7 +315,9 @@ static __device__ __forceinline__ void stage(char *to, int n_tiles, const float 
         }
 }
 
-template <bool BACK>
+/* The loads of a step are under way while the one before is computed; there is one copy of each, since code has to fit
+ * the instruction cache. */
+template <bool BACK, bool IMAGE>
 static __device__ __forceinline__ void make_tile(const cuda_level_conv &j, const product &p,
                                                  int tile, int column, char *shared,
                                                  float acc[2][8][4])
@@ -333,17 +334,16 @@ static __device__ __forceinline__ void make_tile(const cuda_level_conv &j, const
         spots[i] =
             dense_locate(tile * ROWS + (int)threadIdx.x / GROUPS + i * (DENSE_THREADS / GROUPS),
                          p.rows.n, p.rows);
-    load_step<BACK>(j, p, spots, column, 0, &cargo);
-    store_step<BACK>(j, p, cargo, 0, shared, right, coefs);
-    __syncthreads();
-    for (int step = 0; step < p.steps; step++) {
-        const int now = step % 2, next = 1 - now;
-        if (step + 1 < p.steps) load_step<BACK>(j, p, spots, column, step + 1, &cargo);
-        multiply(shared + now * (LEFT_BYTES / 2), right + now * (RIGHT_BYTES / 2),
-                 p.depth - step % chunks * DENSE_DEPTH, n_tiles, acc);
-        if (step + 1 < p.steps)
-            store_step<BACK>(j, p, cargo, step + 1, shared + next * (LEFT_BYTES / 2),
-                             right + next * (RIGHT_BYTES / 2), coefs);
+#pragma unroll 1
+    for (int step = 0; step <= p.steps; step++) {
+        const int now = step % 2, before = 1 - now;
+        if (step < p.steps) load_step<BACK, IMAGE>(j, p, spots, column, step, &cargo);
+        if (step > 0)
+            multiply(shared + before * (LEFT_BYTES / 2), right + before * (RIGHT_BYTES / 2),
+                     p.depth - (step - 1) % chunks * DENSE_DEPTH, n_tiles, acc);
+        if (step < p.steps)
+            store_step<BACK>(j, p, cargo, step, shared + now * (LEFT_BYTES / 2),
+                             right + now * (RIGHT_BYTES / 2), coefs);
         __syncthreads();
     }
     stage(shared, n_tiles, acc);
@@ -384,7 +384,7 @@ static __device__ __forceinline__ void write_tile(const cuda_level_conv &j, cons
     }
 }
 
-template <bool BACK>
+template <bool BACK, bool IMAGE>
 __global__ static void __launch_bounds__(DENSE_THREADS, 3)
     product_kernel(const __grid_constant__ cuda_level_convs jobs)
 {
@@ -405,7 +405,7 @@ __global__ static void __launch_bounds__(DENSE_THREADS, 3)
     __syncthreads();
     for (int tile = block / columns; tile * ROWS < p.rows.n; tile += turns) {
         float acc[2][8][4] = {};
-        make_tile<BACK>(j, p, tile, column, shared, acc);
+        make_tile<BACK, IMAGE>(j, p, tile, column, shared, acc);
         write_tile(j, p, tile, c, valid, wide, shared, &tally);
         __syncthreads();
     }
@@ -413,26 +413,34 @@ __global__ static void __launch_bounds__(DENSE_THREADS, 3)
                         (float *)shared);
 }
 
-template <bool BACK>
+/* Those of the jobs that read rows of numbers, or the others. */
+template <bool BACK, bool IMAGE>
 static cudaError_t launch_products(cudaStream_t stream, const cuda_level_convs *jobs)
 {
-    cuda_level_convs placed = *jobs;
-
+    cuda_level_convs placed;
     level_work work[CUDA_LEVEL_CONVS];
-    for (int k = 0; k < placed.n; k++)
-        work[k] = {count_columns<BACK>(placed.at[k]), count_tiles<BACK>(placed.at[k]),
-                   1 + pack_of(&placed.at[k].conv).taps};
+
+    placed.n = 0;
+    for (int k = 0; k < jobs->n; k++) {
+        const cuda_level_conv &j = jobs->at[k];
+        if (dense_is_image(&j.conv) != IMAGE) continue;
+        work[placed.n] = {count_columns<BACK>(j), count_tiles<BACK>(j), 1 + pack_of(&j.conv).taps};
+        placed.at[placed.n++] = j;
+    }
+    if (placed.n == 0) return cudaSuccess;
     level_place_blocks(work, placed.n, BLOCKS, placed.first);
-    return cuda_launch(product_kernel<BACK>, (unsigned)placed.first[placed.n], DENSE_THREADS,
+    return cuda_launch(product_kernel<BACK, IMAGE>, (unsigned)placed.first[placed.n], DENSE_THREADS,
                        SHARED_BYTES, stream, placed);
 }
 
 cudaError_t pada_cuda_level_dense_forward(cudaStream_t stream, const cuda_level_convs *jobs)
 {
-    return launch_products<false>(stream, jobs);
+    const cudaError_t error = launch_products<false, true>(stream, jobs);
+
+    return error == cudaSuccess ? launch_products<false, false>(stream, jobs) : error;
 }
 
 cudaError_t pada_cuda_level_dense_grad_in(cudaStream_t stream, const cuda_level_convs *jobs)
 {
-    return launch_products<true>(stream, jobs);
+    return launch_products<true, false>(stream, jobs);
 }

@@ -100,21 +100,22 @@ static __device__ __forceinline__ cuda_raw<8> dense_gather(const cuda_level_conv
                                                            cuda_divisor width, int k)
 {
     const int taps = dense_taps(&j.conv);
-    uint32_t half[8];
+    cuda_raw<8> raw = {};
 
-#pragma unroll
+#pragma unroll 1
     for (int i = 0; i < 8; i++) {
         const int c = (k + i) / taps, tap = (k + i) % taps;
         const int pixel = c < j.conv.c_in ? dense_source<false>(j, spot, width, tap / j.conv.kernel,
                                                                 tap % j.conv.kernel)
                                           : -1;
-        half[i] = pixel < 0
-                      ? 0
-                      : ((const uint16_t *)
-                             j.x.data)[spot.image * j.x.image + (int64_t)pixel * j.x.pitch + c];
+        if (pixel < 0) continue;
+        const uint32_t half =
+            ((const uint16_t *)j.x.data)[spot.image * j.x.image + (int64_t)pixel * j.x.pitch + c];
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            if (e == i / 2) raw.pair[e] |= half << i % 2 * 16;
     }
-    return {{half[0] | half[1] << 16, half[2] | half[3] << 16, half[4] | half[5] << 16,
-             half[6] | half[7] << 16}};
+    return raw;
 }
 
 #endif

@@ -218,18 +218,16 @@ __global__ static void __launch_bounds__(DENSE_THREADS)
     float acc[2][4][4] = {};
     cargo cargo;
 
-    if (s.row < s.end) {
-        load_step(j, s, s.row, &cargo);
-        store_step(j, slope, norm, cargo, shared, shared + 2 * TILE_BYTES);
-    }
-    __syncthreads();
-    for (int row = s.row, now = 0; row < s.end; row += STEP, now = 1 - now) {
-        const bool more = row + STEP < s.end;
-        if (more) load_step(j, s, row + STEP, &cargo);
-        multiply(shared + now * TILE_BYTES, shared + (2 + now) * TILE_BYTES, outs, ins, acc);
-        if (more)
-            store_step(j, slope, norm, cargo, shared + (1 - now) * TILE_BYTES,
-                       shared + (3 - now) * TILE_BYTES);
+#pragma unroll 1
+    for (int step = 0, row = s.row; row < s.end + STEP; step++, row += STEP) {
+        const int now = step % 2, before = 1 - now;
+        if (row < s.end) load_step(j, s, row, &cargo);
+        if (step > 0)
+            multiply(shared + before * TILE_BYTES, shared + (2 + before) * TILE_BYTES, outs, ins,
+                     acc);
+        if (row < s.end)
+            store_step(j, slope, norm, cargo, shared + now * TILE_BYTES,
+                       shared + (2 + now) * TILE_BYTES);
         __syncthreads();
     }
     put_weights(j, s,

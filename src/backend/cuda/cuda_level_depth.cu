@@ -11,6 +11,9 @@
 #include "backend/cuda/cuda_level_depth.cuh"
 
 enum {
+    HIGH = 2,
+    WIDE = 8,    /* pixels of a tile; even, so that the parity of a pixel is known */
+    AT_ONCE = 4, /* results that are written */
     MOST_TAPS = 7 * 7,
     SHARED_FLOATS = MOST_TAPS * LEVEL_LANES * 2 /* weights; after them the sums of the block */
 };
@@ -41,24 +44,26 @@ static __device__ inline void stage_weights(const cuda_level_conv &j, int first,
 template <int K, int DOWN, int UP, int DILATION, typename Source>
 static __device__ __forceinline__ void convolve(const Source &source, int image, int row,
                                                 int column, const level_pair *weights, int lanes,
-                                                level_pair sums[TILE][TILE])
+                                                level_pair sums[HIGH][WIDE])
 {
-    constexpr int N = ((TILE - 1) * DOWN + (K - 1) * DILATION) / UP + 1;
+    constexpr int ROWS = ((HIGH - 1) * DOWN + (K - 1) * DILATION) / UP + 1;
+    constexpr int COLUMNS = ((WIDE - 1) * DOWN + (K - 1) * DILATION) / UP + 1;
 
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-        level_pair x[N];
+    /* Rows are not unrolled: code that does not fit the instruction cache is what these kernels would wait for. */
+#pragma unroll 1
+    for (int i = 0; i < ROWS; i++) {
+        level_pair x[COLUMNS];
         if (row + i < 0 || row + i >= source.h) continue;
-        source.template load<N>(image, row + i, column, x);
+        source.template load<COLUMNS>(image, row + i, column, x);
 #pragma unroll
-        for (int r = 0; r < TILE; r++) {
+        for (int r = 0; r < HIGH; r++) {
             const int ahead = i * UP - r * DOWN, kh = ahead / DILATION;
             if (ahead < 0 || ahead % DILATION != 0 || kh >= K) continue;
 #pragma unroll
             for (int kw = 0; kw < K; kw++) {
                 const level_pair w = weights[(kh * K + kw) * lanes];
 #pragma unroll
-                for (int p = 0; p < TILE; p++) {
+                for (int p = 0; p < WIDE; p++) {
                     const int behind = p * DOWN + kw * DILATION;
                     if (behind % UP != 0) continue;
                     sums[r][p].a += w.a * x[behind / UP].a;
@@ -73,8 +78,8 @@ static __device__ __forceinline__ void convolve(const Source &source, int image,
 template <bool BACK>
 static __host__ __device__ inline level_tiles tiles_of(const cuda_level_conv &j)
 {
-    return BACK ? level_tile(j.in, j.n_images, TILE, j.conv.stride == 2 ? j.conv.pad & 1 : 0)
-                : level_tile(j.out, j.n_images, TILE, 0);
+    return BACK ? level_tile(j.in, j.n_images, HIGH, WIDE, j.conv.stride == 2 ? j.conv.pad & 1 : 0)
+                : level_tile(j.out, j.n_images, HIGH, WIDE, 0);
 }
 
 /* The first row of the window of a tile that begins at row h. */
@@ -88,7 +93,7 @@ template <bool BACK, typename Source>
 static __device__ __forceinline__ void convolve_tile(const cuda_level_conv &j, const Source &source,
                                                      const level_corner &corner,
                                                      const level_pair *weights, int lanes,
-                                                     level_pair sums[TILE][TILE])
+                                                     level_pair sums[HIGH][WIDE])
 {
     const int row = window_of<BACK>(j.conv, corner.h), column = window_of<BACK>(j.conv, corner.w);
 
@@ -117,23 +122,24 @@ static __device__ __forceinline__ void run_tiles(const cuda_level_conv &j, const
 
     for (int t = place.at; t < tiles.n; t += place.share) {
         const level_corner corner = level_find_tile(tiles, t);
-        level_pair sums[TILE][TILE] = {};
+        level_pair sums[HIGH][WIDE] = {};
         convolve_tile<BACK>(j, source, corner, weights, lanes, sums);
 #pragma unroll
-        for (int r = 0; r < TILE; r++) {
-            const int h = corner.h + r;
-            cuda_spot spots[TILE];
-            float v[TILE][2];
+        for (int r = 0; r < HIGH; r++)
 #pragma unroll
-            for (int p = 0; p < TILE; p++) {
-                const int w = corner.w + p;
-                const bool inside = h >= 0 && h < shape.h && w >= 0 && w < shape.w;
-                spots[p] = {inside ? corner.image : -1, h * shape.w + w};
-                v[p][0] = sums[r][p].a;
-                v[p][1] = sums[r][p].b;
+            for (int first = 0; first < WIDE; first += AT_ONCE) {
+                cuda_spot spots[AT_ONCE];
+                float v[AT_ONCE][2];
+#pragma unroll
+                for (int p = 0; p < AT_ONCE; p++) {
+                    const int h = corner.h + r, w = corner.w + first + p;
+                    const bool inside = h >= 0 && h < shape.h && w >= 0 && w < shape.w;
+                    spots[p] = {inside ? corner.image : -1, h * shape.w + w};
+                    v[p][0] = sums[r][first + p].a;
+                    v[p][1] = sums[r][first + p].b;
+                }
+                cuda_put_results<2, AT_ONCE>(j.to, at, spots, place.c, 2, false, v, tally);
             }
-            cuda_put_results<2, TILE>(j.to, at, spots, place.c, 2, false, v, tally);
-        }
     }
 }
 

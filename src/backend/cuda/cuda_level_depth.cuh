@@ -5,8 +5,6 @@
 
 #include "backend/cuda/cuda_level_lanes.cuh"
 
-enum { TILE = 4 /* rows; also columns, but for gradients of weights */ };
-
 /* Two channels. */
 struct alignas(8) level_pair {
     float a, b;
@@ -25,18 +23,18 @@ static __host__ __device__ constexpr int level_kind(int kernel, int stride, int 
 
 /* ---- tiles ---- */
 
-/* The tiles of a batch, `width` pixels wide; the first begins `shift` rows and columns in front of the image. */
+/* The tiles of a batch, of so many pixels; the first begins `shift` rows and columns in front of the image. */
 typedef struct level_tiles {
-    int rows, columns, width, shift, n;
+    int rows, columns, height, width, shift, n;
 } level_tiles;
 
-static __host__ __device__ inline level_tiles level_tile(pada_shape shape, int n_images, int width,
-                                                         int shift)
+static __host__ __device__ inline level_tiles level_tile(pada_shape shape, int n_images, int height,
+                                                         int width, int shift)
 {
-    const int rows = (shape.h + shift + TILE - 1) / TILE;
+    const int rows = (shape.h + shift + height - 1) / height;
     const int columns = (shape.w + shift + width - 1) / width;
 
-    return (level_tiles){rows, columns, width, shift, n_images * rows * columns};
+    return (level_tiles){rows, columns, height, width, shift, n_images * rows * columns};
 }
 
 typedef struct level_corner {
@@ -47,7 +45,7 @@ static __device__ __forceinline__ level_corner level_find_tile(const level_tiles
 {
     const int in_image = i % (t.rows * t.columns);
 
-    return (level_corner){i / (t.rows * t.columns), in_image / t.columns * TILE - t.shift,
+    return (level_corner){i / (t.rows * t.columns), in_image / t.columns * t.height - t.shift,
                           in_image % t.columns * t.width - t.shift};
 }
 

@@ -7,7 +7,8 @@
 #include "backend/cuda/cuda_level_depth.cuh"
 
 enum {
-    WIDTH = 2,      /* columns of a tile: registers are needed for the taps */
+    TILE = 4,       /* rows of a tile, .. */
+    WIDTH = 2,      /* and columns: registers are needed for the taps */
     MOST_TAPS = 28, /* 4 rows of 7 */
     AT_ONCE = 7,    /* taps that are added up at a time */
     WANTED_BLOCKS = 2 * 132
@@ -22,7 +23,7 @@ static __host__ __device__ constexpr int parts_of(int kernel)
 int pada_cuda_level_depth_splits(const pada_conv *conv, pada_shape out, int n_images)
 {
     const level_lanes d = level_divide(conv->c_in, 2);
-    const int rounds = (level_tile(out, n_images, WIDTH, 0).n - 1) / d.slots + 1;
+    const int rounds = (level_tile(out, n_images, TILE, WIDTH, 0).n - 1) / d.slots + 1;
     const int wanted = WANTED_BLOCKS / (d.chunks * parts_of(conv->kernel));
 
     return wanted < 1 ? 1 : wanted < rounds ? wanted : rounds;
@@ -78,7 +79,7 @@ static __device__ __forceinline__ void correlate_tiles(const cuda_level_conv &j,
 {
     const level_values values(j.x, j.in, place.c, 2);
     const level_gradients gradients(j.dz, j.out, place.c, 2);
-    const level_tiles tiles = level_tile(j.out, j.n_images, WIDTH, 0);
+    const level_tiles tiles = level_tile(j.out, j.n_images, TILE, WIDTH, 0);
     const int kind = level_kind(j.conv.kernel, j.conv.stride, j.conv.dilation);
 
     for (int t = first + place.slot; t < end; t += slots) {
@@ -108,7 +109,7 @@ __global__ static void __launch_bounds__(LEVEL_THREADS, 2)
     const level_place place = level_locate(d, 2, channels, block, j.splits);
     const int parts = parts_of(j.conv.kernel), part = block / d.chunks % parts;
     const int split = block / d.chunks / parts;
-    const int64_t tiles = level_tile(j.out, j.n_images, WIDTH, 0).n;
+    const int64_t tiles = level_tile(j.out, j.n_images, TILE, WIDTH, 0).n;
     level_pair sums[MOST_TAPS] = {};
 
     if (place.valid > 0)
