@@ -2,13 +2,12 @@
  * why it does not train. */
 #include <stdlib.h>
 
-#include "base/hash.h"
 #include "base/scratch.h"
 #include "check.h"
 #include "strategy/method_flags.h"
 #include "strategy/strategy_fewshot.h"
 #include "strategy/strategy_single.h"
-#include "train/checkpoint.h"
+#include "train/checkpoint_hash.h"
 #include "train/trainer.h"
 
 #include "train/tiny_engine.h"
@@ -91,19 +90,6 @@ static pada_status train(const pada_strategy_ops *method, int batch, int accumul
                            .listener = {.context = w, .step = see_step, .epoch = see_epoch}});
 }
 
-static uint64_t hash_run(const char *folder)
-{
-    pada_text path = {0};
-    pada_file file = {0};
-
-    CHECK_OK(pada_checkpoint_newest(folder, &path, NULL));
-    CHECK_OK(pada_file_open(&file, pada_text_str(&path)));
-    const uint64_t hash = pada_hash(file.data, file.bytes, 0);
-    pada_file_close(&file);
-    pada_text_deinit(&path);
-    return hash;
-}
-
 /* A stop inside an epoch, whose checkpoint lies between two steps. */
 static void check_resume(const pada_strategy_ops *method)
 {
@@ -122,7 +108,7 @@ static void check_resume(const pada_strategy_ops *method)
     assert_int_equal(train(method, BATCH, ACCUMULATE, scratch_path(parts), &stopping),
                      PADA_ESTOPPED);
     CHECK_OK(train(method, BATCH, ACCUMULATE, scratch_path(parts), &w));
-    if (hash_run(scratch_path(whole)) != hash_run(scratch_path(parts)))
+    if (hash_checkpoint(scratch_path(whole)) != hash_checkpoint(scratch_path(parts)))
         fail_msg("%s: other bits after a stop", method->name);
 }
 
@@ -147,8 +133,8 @@ static void steps_count_once(void **state)
     CHECK_OK(train(pada, BATCH, 1, scratch_path("one"), &w));
     assert_true(w.steps == EPOCHS * TINY_TRAIN / BATCH && w.passes == TINY_TRAIN / BATCH);
     CHECK_OK(train(pada, BATCH, 0, scratch_path("none"), &w));
-    assert_true(hash_run(scratch_path("one")) == hash_run(scratch_path("none")));
-    assert_true(hash_run(scratch_path("one")) != hash_run(scratch_path("counted")));
+    assert_true(hash_checkpoint(scratch_path("one")) == hash_checkpoint(scratch_path("none")));
+    assert_true(hash_checkpoint(scratch_path("one")) != hash_checkpoint(scratch_path("counted")));
 }
 
 /* ---- what a strategy is given ---- */

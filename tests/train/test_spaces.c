@@ -2,7 +2,6 @@
  * why it does not. NAS-Bench-201 has tests of its own (test_trainer.c). */
 #include <stdlib.h>
 
-#include "base/hash.h"
 #include "base/scratch.h"
 #include "check.h"
 #include "engine/engine.h"
@@ -10,7 +9,7 @@
 #include "strategy/method_flags.h"
 #include "strategy/strategy_fewshot.h"
 #include "strategy/strategy_single.h"
-#include "train/checkpoint.h"
+#include "train/checkpoint_hash.h"
 #include "train/tiny_data.h"
 #include "train/trainer.h"
 
@@ -114,19 +113,6 @@ static pada_status train(pada_engine *engine, const space_case *c, const pada_st
                                                       .epoch = stops ? stop_soon_at_epoch : NULL}});
 }
 
-static uint64_t hash_run(const char *folder)
-{
-    pada_text path = {0};
-    pada_file file = {0};
-
-    CHECK_OK(pada_checkpoint_newest(folder, &path, NULL));
-    CHECK_OK(pada_file_open(&file, pada_text_str(&path)));
-    const uint64_t hash = pada_hash(file.data, file.bytes, 0);
-    pada_file_close(&file);
-    pada_text_deinit(&path);
-    return hash;
-}
-
 static pada_engine *open_engine(const space_case *c, const char *backend_name)
 {
     const pada_space_ops *ops;
@@ -172,7 +158,7 @@ static void check_method(pada_engine *engine, const space_case *c, const pada_st
     if (st != PADA_OK) fail_msg("%s on %s: %s", method->name, c->name, pada_message());
     assert_int_equal(train(engine, c, method, scratch_path(parts), true), PADA_ESTOPPED);
     CHECK_OK(train(engine, c, method, scratch_path(parts), false));
-    if (hash_run(scratch_path(whole)) != hash_run(scratch_path(parts)))
+    if (hash_checkpoint(scratch_path(whole)) != hash_checkpoint(scratch_path(parts)))
         fail_msg("%s on %s: other bits after a stop", method->name, c->name);
 }
 

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
-#include "base/hash.h"
 #include "base/scratch.h"
 #include "check.h"
 #include "strategy/importance.h"
@@ -17,6 +16,7 @@
 #include "train/trainer.h"
 
 #include "engine/engine_weights.h"
+#include "train/checkpoint_hash.h"
 #include "train/tiny_engine.h"
 
 enum { EPOCHS = 4, BATCH = 12, STEPS = 4 /* per epoch: 12, 12, 12, 8 */, N_BLOCKS = 3 };
@@ -113,30 +113,16 @@ static const pada_strategy_ops *method(const char *name)
     return ops;
 }
 
-static uint64_t hash_file(const char *path)
-{
-    pada_file file = {0};
-
-    CHECK_OK(pada_file_open(&file, path));
-    const uint64_t hash = pada_hash(file.data, file.bytes, 0);
-    pada_file_close(&file);
-    return hash;
-}
-
 /* Of the newest checkpoint: everything that the run would go on from. And of the supernets that it has
  * left behind. */
 static uint64_t hash_run(const char *folder)
 {
-    pada_text path = {0};
     pada_family *family;
 
-    CHECK_OK(pada_checkpoint_newest(folder, &path, NULL));
     CHECK_OK(pada_family_open(&family, folder, &space));
-    const uint64_t hash = hash_file(pada_text_str(&path));
     const uint64_t supernets = family ? pada_family_hash(family) : 0;
-    pada_text_deinit(&path);
     pada_family_close(family);
-    return hash ^ supernets;
+    return hash_checkpoint(folder) ^ supernets;
 }
 
 /* metrics.csv without the column `seconds`. */
