@@ -70,7 +70,7 @@ typedef struct cuda_result {
     cuda_finish finishes[CUDA_FINISHES];
 } cuda_result;
 
-/* A convolution. Forward, `to` is its output; backward, `to` is the gradient of x, or `partial` gets that of the weights. */
+/* A convolution. Forward, `to` is its output; backward, `to` is the gradient of x, and `partial` gets that of the weights. */
 typedef struct cuda_level_conv {
     pada_conv conv;
     pada_shape in, out;
@@ -96,10 +96,10 @@ typedef struct cuda_level_convs {
 
 bool pada_cuda_level_depth_fits(const pada_conv *conv);
 cudaError_t pada_cuda_level_depth_forward(cudaStream_t stream, const cuda_level_convs *jobs);
-cudaError_t pada_cuda_level_depth_grad_in(cudaStream_t stream, const cuda_level_convs *jobs);
-cudaError_t pada_cuda_level_depth_weights(cudaStream_t stream, const cuda_level_convs *jobs);
+/* Both gradients: of x (to.data NULL: not wanted) and, as partial sums, of the weights. */
+cudaError_t pada_cuda_level_depth_back(cudaStream_t stream, const cuda_level_convs *jobs);
 /* Into how many partial sums the gradient of the weights is divided. */
-int pada_cuda_level_depth_splits(const pada_conv *conv, pada_shape out, int n_images);
+int pada_cuda_level_depth_splits(const pada_conv *conv, pada_shape in, int n_images);
 
 /* ---- cuda_level_dense.cu: dense ones on tensor cores, of any kernel, stride, dilation and offset ---- */
 

@@ -1,127 +1,401 @@
-/* cuda_level_depth.cuh - what the kernels of depthwise convolutions of a level share: tiles of pixels, and rows of
- * values and of gradients that are read two channels at a time. */
+/* cuda_level_depth.cuh - what the kernels of depthwise convolutions of a level share: how channels and pixels are divided
+ * among blocks, and windows of values or gradients in shared memory.
+ *
+ * A block has a chunk of at most DEPTH_CHANNELS channels and makes tiles of results one after the other. What a tile
+ * reads, its window, is loaded once by all threads, up to 8 channels at a time; norm and activation, or the coefficients
+ * of a gradient, are applied on the way, and zeros stand where there is no image. A thread has two channels (its lane)
+ * of strips of DEPTH_STRIP neighbours in a row. Words of shared memory are pairs of bfloat16:
+ *
+ *   window   [row][pitch], a pixel has DEPTH_LANES words; the pitch puts neighbouring strips into different banks
+ *   weights  [tap][DEPTH_LANES] pairs of floats
+ *   coefs    [3][DEPTH_CHANNELS] floats: factor and shift of a norm, or a, b, c of a gradient */
 #ifndef PADA_BACKEND_CUDA_CUDA_LEVEL_DEPTH_CUH
 #define PADA_BACKEND_CUDA_CUDA_LEVEL_DEPTH_CUH
 
-#include "backend/cuda/cuda_level_lanes.cuh"
+#include "backend/cuda/cuda_level.cuh"
+
+enum {
+    DEPTH_THREADS = 128,
+    DEPTH_CHANNELS = 32,
+    DEPTH_LANES = DEPTH_CHANNELS / 2,
+    DEPTH_STRIP = 8,
+    DEPTH_ROWS = 8,    /* of a tile, at most */
+    DEPTH_AT_ONCE = 4, /* loads of a thread that are under way together */
+    DEPTH_MOST = 7,    /* the largest kernel */
+    DEPTH_COEFS = 3 * DEPTH_CHANNELS,
+    DEPTH_WORDS = 48 * 256 /* of shared memory: what every device has */
+};
 
 /* Two channels. */
-struct alignas(8) level_pair {
+struct alignas(8) depth_pair {
     float a, b;
 };
 
 /* ---- kinds of convolutions, which the compiler knows ---- */
 
-static __host__ __device__ constexpr int level_kind(int kernel, int stride, int dilation)
+static __host__ __device__ constexpr int depth_kind(int kernel, int stride, int dilation)
 {
     return (kernel / 2 - 1) * 4 + (stride - 1) * 2 + dilation - 1;
 }
 
 /* CASE(kernel, stride, dilation) for each. */
-#define LEVEL_KINDS_OF(CASE, K) CASE(K, 1, 1) CASE(K, 1, 2) CASE(K, 2, 1) CASE(K, 2, 2)
-#define LEVEL_KINDS(CASE)       LEVEL_KINDS_OF(CASE, 3) LEVEL_KINDS_OF(CASE, 5) LEVEL_KINDS_OF(CASE, 7)
+#define DEPTH_KINDS(CASE, K) CASE(K, 1, 1) CASE(K, 1, 2) CASE(K, 2, 1) CASE(K, 2, 2)
 
-/* ---- tiles ---- */
+/* ---- chunks of channels ---- */
 
-/* The tiles of a batch, of so many pixels; the first begins `shift` rows and columns in front of the image. */
-typedef struct level_tiles {
-    int rows, columns, height, width, shift, n;
-} level_tiles;
+/* `each` channels, the last chunk what is left; a chunk begins where vectors of channels do. */
+typedef struct depth_chunks {
+    int n, each;
+} depth_chunks;
 
-static __host__ __device__ inline level_tiles level_tile(pada_shape shape, int n_images, int height,
-                                                         int width, int shift)
+/* Channels that can be loaded at once, if the tensors allow it. */
+static __host__ __device__ inline int depth_vector(int channels)
 {
-    const int rows = (shape.h + shift + height - 1) / height;
-    const int columns = (shape.w + shift + width - 1) / width;
-
-    return (level_tiles){rows, columns, height, width, shift, n_images * rows * columns};
+    return channels % 8 == 0 ? 8 : channels % 4 == 0 ? 4 : 2;
 }
 
-typedef struct level_corner {
+static __host__ __device__ inline depth_chunks depth_divide(int channels)
+{
+    const int vector = depth_vector(channels);
+    const int n = (channels + DEPTH_CHANNELS - 1) / DEPTH_CHANNELS;
+    const int each = ((channels + n - 1) / n + vector - 1) / vector * vector;
+
+    return (depth_chunks){(channels + each - 1) / each, each};
+}
+
+/* ---- tiles and their windows ---- */
+
+/* The tiles of a batch: `height` rows of `strips` strips; the first begins `shift` rows and columns in front of
+ * the image. */
+typedef struct depth_tiles {
+    int rows, columns, height, strips, shift, n;
+} depth_tiles;
+
+/* Rows and columns of the window of a tile, and words from one row to the next. */
+typedef struct depth_window {
+    int rows, columns, pitch;
+} depth_window;
+
+typedef struct depth_plan {
+    depth_chunks chunks;
+    depth_tiles tiles;
+    depth_window window;
+    int taps;
+} depth_plan;
+
+typedef struct depth_corner {
     int image, h, w;
-} level_corner;
+} depth_corner;
 
-static __device__ __forceinline__ level_corner level_find_tile(const level_tiles &t, int i)
+static __device__ __forceinline__ depth_corner depth_find_tile(const depth_tiles &t, int i)
 {
-    const int in_image = i % (t.rows * t.columns);
+    const int row = i / t.columns, image = row / t.rows;
 
-    return (level_corner){i / (t.rows * t.columns), in_image / t.columns * t.height - t.shift,
-                          in_image % t.columns * t.width - t.shift};
+    return (depth_corner){image, (row - image * t.rows) * t.height - t.shift,
+                          (i - row * t.columns) * (t.strips * DEPTH_STRIP) - t.shift};
 }
 
-/* ---- rows of what is read ---- */
-
-/* x between two limits; NaN stays. */
-static __device__ __forceinline__ float level_clamp(float x, float low, float high)
+/* even: every tile begins at a row of the same parity. */
+static __host__ __device__ inline depth_tiles depth_tile(pada_shape shape, int n_images, int shift,
+                                                         bool even, int most_rows, int most_strips)
 {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm("max.NaN.f32 %0, %0, %1;" : "+f"(x) : "f"(low));
-    asm("min.NaN.f32 %0, %0, %1;" : "+f"(x) : "f"(high));
-    return x;
-#else
-    return x < low ? low : x > high ? high : x;
+    const int wanted = (shape.h + shift + most_rows - 1) / most_rows;
+    const int least = (shape.h + shift + wanted - 1) / wanted;
+    const int height = even ? least + least % 2 : least;
+    const int all_strips = (shape.w + shift + DEPTH_STRIP - 1) / DEPTH_STRIP;
+    const int strips = all_strips < most_strips ? all_strips : most_strips;
+    const int rows = (shape.h + shift + height - 1) / height;
+    const int columns = (all_strips + strips - 1) / strips;
+
+    return (depth_tiles){rows, columns, height, strips, shift, n_images * rows * columns};
+}
+
+/* Row r of a tile and tap k meet row i of its window where i * up == r * down + k * dilation; `reach` is what the last
+ * tap adds. */
+static __host__ __device__ inline depth_window depth_measure(const depth_tiles &t, int reach,
+                                                             int down, int up, int lanes)
+{
+    const int rows = ((t.height - 1) * down + reach) / up + 1;
+    const int columns = ((t.strips * DEPTH_STRIP - 1) * down + reach) / up + 1;
+    const int words = columns * DEPTH_LANES, banks = 32 / down;
+    const int pad = (lanes / down - words % banks + banks) % banks;
+
+    return (depth_window){rows, columns, words + (pad + 3) / 4 * 4};
+}
+
+/* Words of shared memory while tiles are made. */
+static __host__ __device__ inline int depth_words(const depth_plan &p)
+{
+    return p.window.rows * p.window.pitch + p.taps * DEPTH_CHANNELS + DEPTH_COEFS;
+}
+
+/* Results are y, or (back) the gradient of x: with a stride of 2 the window of a tile begins at a whole row of dz then.
+ * The largest tiles whose windows fit. */
+static __host__ __device__ inline depth_plan depth_make_plan(const cuda_level_conv &j, bool back)
+{
+    const int stride = j.conv.stride, shift = back && stride == 2 ? j.conv.pad & 1 : 0;
+    const int reach = (j.conv.kernel - 1) * j.conv.dilation;
+    depth_plan p;
+
+    p.chunks = depth_divide(j.conv.c_in);
+    p.taps = j.conv.kernel * j.conv.kernel;
+    for (int rows = DEPTH_ROWS, strips = 2;; rows = strips == 1 ? rows / 2 : rows, strips = 1) {
+        p.tiles =
+            depth_tile(back ? j.in : j.out, j.n_images, shift, back && stride == 2, rows, strips);
+        p.window =
+            depth_measure(p.tiles, reach, back ? 1 : stride, back ? stride : 1, p.chunks.each / 2);
+        if (depth_words(p) <= DEPTH_WORDS || rows <= 2) return p;
+    }
+}
+
+/* The channels [first, first + channels) of a job, and which pixels and channels of a window this thread loads:
+ * pixel (row, column) first, and every `step` pixels. */
+typedef struct depth_part {
+    int first, channels, lanes, slots, lane, slot;
+    int vector, c, row, column, step_rows, step_columns;
+    bool loads;
+} depth_part;
+
+static __device__ __forceinline__ depth_part depth_locate(int chunk, int channels, int vector,
+                                                          const depth_window &window)
+{
+    const depth_chunks chunks = depth_divide(channels);
+    const int thread = (int)threadIdx.x;
+    depth_part p;
+
+    p.first = chunk * chunks.each;
+    p.channels = min(chunks.each, channels - p.first);
+    p.lanes = p.channels / 2;
+    p.slots = DEPTH_THREADS / p.lanes;
+    p.slot = thread / p.lanes;
+    p.lane = thread - p.slot * p.lanes;
+    p.vector = vector;
+    const int vectors = p.channels / vector, step = DEPTH_THREADS / vectors;
+    const int pixel = thread / vectors;
+    p.loads = pixel < step;
+    p.c = (thread - pixel * vectors) * vector;
+    p.row = pixel / window.columns;
+    p.column = pixel - p.row * window.columns;
+    p.step_rows = step / window.columns;
+    p.step_columns = step - p.step_rows * window.columns;
+    return p;
+}
+
+/* ---- what is loaded ---- */
+
+#ifdef __CUDACC__
+
+/* The smaller one of 6 and each; NaN stays. */
+static __device__ __forceinline__ uint32_t depth_cap(uint32_t pair)
+{
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm("min.NaN.bf16x2 %0, %0, %1;" : "+r"(pair) : "r"(0x40c040c0));
 #endif
+    return pair;
 }
 
-/* act(norm(x)), zero outside of the image: padding is of what the convolution reads. */
-struct level_values {
-    const cuda_view *view;
-    int h, w, c;
-    cuda_norm<2> norm;
-    float low, high; /* of the activation */
+#else
 
-    __device__ __forceinline__ level_values(const cuda_view &of, pada_shape shape, int channel,
-                                            int valid)
-        : view(&of), h(shape.h), w(shape.w), c(channel), norm(cuda_read_norm<2>(of, channel, valid))
-    {
-        low = of.act == PADA_ACT_NONE ? -INFINITY : 0;
-        high = of.act == PADA_ACT_RELU6 ? 6 : INFINITY;
+static inline uint32_t depth_cap(uint32_t pair)
+{
+    return (cuda_low(pair) > 6 ? 0x40c0 : pair & 0xffffu) |
+           (cuda_high(pair) > 6 ? 0x40c00000 : pair & 0xffff0000u);
+}
+
+#endif
+
+/* W channels; all of them are there, and aligned. */
+template <int W>
+static __device__ __forceinline__ cuda_raw<W> depth_fetch(const uint16_t *from, bool is)
+{
+    cuda_raw<W> raw = {};
+
+    if (!is) return raw;
+    if (W == 8) {
+        const uint4 v = *(const uint4 *)from;
+        raw.pair[0] = v.x, raw.pair[1 % (W / 2)] = v.y;
+        raw.pair[2 % (W / 2)] = v.z, raw.pair[3 % (W / 2)] = v.w;
+    } else if (W == 4) {
+        const uint2 v = *(const uint2 *)from;
+        raw.pair[0] = v.x, raw.pair[1 % (W / 2)] = v.y;
+    } else {
+        raw.pair[0] = *(const uint32_t *)from;
     }
+    return raw;
+}
 
-    /* N neighbours of a row of the image; columns may be outside. */
-    template <int N>
-    __device__ __forceinline__ void load(int image, int row, int first, level_pair x[N]) const
-    {
-        const int64_t from = image * view->image + (int64_t)(row * w + first) * view->pitch + c;
+template <int W>
+static __device__ __forceinline__ void depth_keep(uint32_t *to, const cuda_raw<W> &raw)
+{
+    if (W == 8)
+        *(uint4 *)to = make_uint4(raw.pair[0], raw.pair[1 % (W / 2)], raw.pair[2 % (W / 2)],
+                                  raw.pair[3 % (W / 2)]);
+    else if (W == 4)
+        *(uint2 *)to = make_uint2(raw.pair[0], raw.pair[1 % (W / 2)]);
+    else
+        *to = raw.pair[0];
+}
 
+/* act(factor x + shift). */
+template <int W>
+static __device__ __forceinline__ void depth_normalise(const cuda_view &view, const float *coefs,
+                                                       cuda_raw<W> *x)
+{
+    float v[W];
+
+    cuda_unpack<W>(*x, v);
 #pragma unroll
-        for (int q = 0; q < N; q++) {
-            const bool inside = first + q >= 0 && first + q < w;
-            float v[2];
-            cuda_load<2>(view->data, from + q * view->pitch, inside ? 2 : 0, false, v);
-            cuda_apply_norm<2>(norm, v);
-            x[q].a = inside ? level_clamp(v[0], low, high) : 0;
-            x[q].b = inside ? level_clamp(v[1], low, high) : 0;
+    for (int k = 0; k < W; k += 2) {
+        uint32_t pair = x->pair[k / 2];
+        if (view.mean)
+            pair = cuda_pair(coefs[k] * v[k] + coefs[DEPTH_CHANNELS + k],
+                             coefs[k + 1] * v[k + 1] + coefs[DEPTH_CHANNELS + k + 1]);
+        if (view.act != PADA_ACT_NONE) pair = cuda_relu2(pair);
+        if (view.act == PADA_ACT_RELU6) pair = depth_cap(pair);
+        x->pair[k / 2] = pair;
+    }
+}
+
+/* a dy + b z + c */
+template <int W>
+static __device__ __forceinline__ void depth_slope(const float *coefs, const cuda_raw<W> &z,
+                                                   cuda_raw<W> *dy)
+{
+    float v[W], w[W];
+
+    cuda_unpack<W>(*dy, v);
+    cuda_unpack<W>(z, w);
+#pragma unroll
+    for (int k = 0; k < W; k++)
+        v[k] = coefs[k] * v[k] + (coefs[DEPTH_CHANNELS + k] * w[k] + coefs[2 * DEPTH_CHANNELS + k]);
+#pragma unroll
+    for (int k = 0; k < W; k += 2)
+        dy->pair[k / 2] = cuda_pair(v[k], v[k + 1]);
+}
+
+/* Where a load of a window goes. */
+typedef struct depth_spot {
+    int row, column;
+} depth_spot;
+
+static __device__ __forceinline__ void depth_advance(const depth_part &p, int columns,
+                                                     depth_spot *at)
+{
+    at->row += p.step_rows;
+    at->column += p.step_columns;
+    if (at->column >= columns) {
+        at->column -= columns;
+        at->row++;
+    }
+}
+
+/* Loads the window that begins at (row, column) of an image, of x or (BACK) of dz, which has this shape. */
+template <int W, bool BACK>
+static __device__ __forceinline__ void depth_load_by(const cuda_level_conv &j, const depth_part &p,
+                                                     const depth_window &window, pada_shape shape,
+                                                     int image, int row, int column,
+                                                     const float *coefs, uint32_t *shared)
+{
+    const int pitch = BACK ? j.dz.dy_pitch : j.x.pitch, c = p.first + p.c;
+    const uint16_t *from = (const uint16_t *)(BACK ? j.dz.dy : j.x.data) +
+                           image * (BACK ? j.dz.dy_image : j.x.image) + c;
+    const uint16_t *from_z = (const uint16_t *)j.dz.z + image * j.dz.z_image + c;
+    const bool has_z = BACK && j.dz.z;
+    depth_spot at = {p.row, p.column};
+
+#pragma unroll 1
+    while (at.row < window.rows) {
+        cuda_raw<W> v[DEPTH_AT_ONCE], z[DEPTH_AT_ONCE];
+        int to[DEPTH_AT_ONCE];
+        bool is[DEPTH_AT_ONCE];
+#pragma unroll
+        for (int k = 0; k < DEPTH_AT_ONCE; k++) {
+            const int h = row + at.row, w = column + at.column, pixel = h * shape.w + w;
+            to[k] = at.row < window.rows ? at.row * window.pitch + at.column * DEPTH_LANES + p.c / 2
+                                         : -1;
+            is[k] = to[k] >= 0 && h >= 0 && h < shape.h && w >= 0 && w < shape.w;
+            v[k] = depth_fetch<W>(from + (int64_t)pixel * pitch, is[k]);
+            if (has_z) z[k] = depth_fetch<W>(from_z + (int64_t)pixel * j.dz.z_pitch, is[k]);
+            depth_advance(p, window.columns, &at);
+        }
+#pragma unroll
+        for (int k = 0; k < DEPTH_AT_ONCE; k++) {
+            if (BACK && has_z && is[k]) depth_slope<W>(coefs + p.c, z[k], &v[k]);
+            if (!BACK && is[k]) depth_normalise<W>(j.x, coefs + p.c, &v[k]);
+            if (to[k] >= 0) depth_keep<W>(shared + to[k], v[k]);
         }
     }
-};
+}
 
-/* Gradients dz of such values, zero outside. */
-struct level_gradients {
-    const cuda_gradient *gradient;
-    int h, w, c;
-    cuda_slope<2> slope;
+template <bool BACK>
+static __device__ __forceinline__ void depth_load(const cuda_level_conv &j, const depth_part &p,
+                                                  const depth_window &window, pada_shape shape,
+                                                  int image, int row, int column,
+                                                  const float *coefs, uint32_t *shared)
+{
+    if (!p.loads) return;
+    if (p.vector == 8)
+        depth_load_by<8, BACK>(j, p, window, shape, image, row, column, coefs, shared);
+    else if (p.vector == 4)
+        depth_load_by<4, BACK>(j, p, window, shape, image, row, column, coefs, shared);
+    else
+        depth_load_by<2, BACK>(j, p, window, shape, image, row, column, coefs, shared);
+}
 
-    __device__ __forceinline__ level_gradients(const cuda_gradient &of, pada_shape shape,
-                                               int channel, int valid)
-        : gradient(&of), h(shape.h), w(shape.w), c(channel),
-          slope(cuda_read_slope<2>(of, channel, valid))
-    {
+/* The weights of a chunk, backward from the last tap to the first, and its coefficients. */
+template <bool BACK>
+static __device__ __forceinline__ void depth_stage(const cuda_level_conv &j, const depth_part &p,
+                                                   float *weights, float *coefs)
+{
+    const int taps = j.conv.kernel * j.conv.kernel, thread = (int)threadIdx.x;
+
+    for (int i = thread; i < p.channels * taps; i += DEPTH_THREADS) {
+        const int c = i / taps, tap = i - c * taps;
+        weights[(BACK ? taps - 1 - tap : tap) * DEPTH_CHANNELS + c] =
+            j.weight[(int64_t)p.first * taps + i];
     }
+    if (thread >= p.channels) return;
+    if (BACK) {
+        const cuda_slope<1> slope = cuda_read_slope<1>(j.dz, p.first + thread, 1);
+        coefs[thread] = slope.a[0];
+        coefs[DEPTH_CHANNELS + thread] = slope.b[0];
+        coefs[2 * DEPTH_CHANNELS + thread] = slope.c[0];
+    } else {
+        const cuda_norm<1> norm = cuda_read_norm<1>(j.x, p.first + thread, 1);
+        coefs[thread] = norm.factor[0];
+        coefs[DEPTH_CHANNELS + thread] = norm.shift[0];
+    }
+}
 
-    template <int N>
-    __device__ __forceinline__ void load(int image, int row, int first, level_pair x[N]) const
-    {
+/* N neighbours of a row of a window, for one lane. */
+template <int N>
+static __device__ __forceinline__ void depth_read(const uint32_t *from, depth_pair x[N])
+{
 #pragma unroll
-        for (int q = 0; q < N; q++) {
-            const bool inside = first + q >= 0 && first + q < w;
-            float v[2];
-            cuda_load_gradient<2>(*gradient, slope, image, row * w + first + q, c, inside ? 2 : 0,
-                                  false, v);
-            x[q].a = inside ? v[0] : 0;
-            x[q].b = inside ? v[1] : 0;
-        }
+    for (int q = 0; q < N; q++) {
+        const uint32_t pair = from[q * DEPTH_LANES];
+        x[q].a = cuda_low(pair);
+        x[q].b = cuda_high(pair);
     }
-};
+}
+
+/* ---- launches ---- */
+
+/* The most channels that all loads of a tensor can have at once. */
+static inline int depth_aligned(const void *data, int64_t image, int pitch, int most)
+{
+    while (most > 2 &&
+           (image % most != 0 || pitch % most != 0 || (uintptr_t)data % (2 * most) != 0))
+        most /= 2;
+    return most;
+}
+
+/* Jobs of one launch, and what their threads load at a time. */
+typedef struct depth_jobs {
+    cuda_level_convs convs;
+    int vectors[CUDA_LEVEL_CONVS];
+} depth_jobs;
+
+static_assert(sizeof(depth_jobs) <= 4096, "arguments of a kernel");
 
 #endif

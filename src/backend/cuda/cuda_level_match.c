@@ -287,7 +287,7 @@ static cuda_part_kind backward_kind(const pada_program *q, const pada_instr *ins
 {
     if (is_flow(q, instr)) return CUDA_PART_SUM;
     if (instr->code == PADA_CODE_POOL_BWD && is_pool(q, instr->v)) return CUDA_PART_POOL_GRAD;
-    if (instr->code == PADA_CODE_CONV_BWD && is_depth(q, instr->v)) return CUDA_PART_DEPTH_GRAD_IN;
+    if (instr->code == PADA_CODE_CONV_BWD && is_depth(q, instr->v)) return CUDA_PART_DEPTH_BACK;
     if (instr->code == PADA_CODE_CONV_BWD && is_dense(q, instr->v)) return CUDA_PART_DENSE_GRAD_IN;
     return CUDA_PART_GENERAL;
 }
@@ -309,18 +309,23 @@ static void add_flows(const cuda_matcher *k, gradient *g, int begin, int end)
     }
 }
 
+/* The gradient of the weights of a convolution. That of a depthwise one is made with the gradient of x, if there is one. */
 static void add_weights(const cuda_matcher *k, int i)
 {
     const pada_instr *instr = &k->q->instrs[i];
     const pada_node *node = &k->q->nodes[instr->v];
     const bool depth = is_depth(k->q, instr->v);
 
-    add_part(k, depth ? CUDA_PART_DEPTH_WEIGHTS : CUDA_PART_DENSE_WEIGHTS, LAST_LEVEL, i);
+    if (!depth)
+        add_part(k, CUDA_PART_DENSE_WEIGHTS, LAST_LEVEL, i);
+    else if (instr->no_grad_in)
+        add_part(k, CUDA_PART_DEPTH_BACK, LAST_LEVEL, i);
     k->m->nodes[instr->v].plain = true;
     pada_cuda_want_partial(
         k, instr->v,
-        depth ? pada_cuda_level_depth_splits(&node->conv, node->shape, k->q->n_images)
-              : pada_cuda_level_dense_splits(&node->conv, node->shape, k->q->n_images));
+        depth
+            ? pada_cuda_level_depth_splits(&node->conv, k->q->nodes[node->x].shape, k->q->n_images)
+            : pada_cuda_level_dense_splits(&node->conv, node->shape, k->q->n_images));
 }
 
 /* Whether kernels of levels can take the sums over the gradient of x. */
@@ -367,8 +372,7 @@ static void match_gradient(const cuda_matcher *k, gradient g, int begin, int end
                 kind == CUDA_PART_GENERAL)
                 contribute(k, &g, kind, i);
             if (kind == CUDA_PART_DENSE_GRAD_IN && !instr->no_grad_in) want_fragment(k, instr->v);
-            if (kind == CUDA_PART_DENSE_GRAD_IN || kind == CUDA_PART_DEPTH_GRAD_IN)
-                add_weights(k, i);
+            if (kind == CUDA_PART_DENSE_GRAD_IN || kind == CUDA_PART_DEPTH_BACK) add_weights(k, i);
         }
     k->m->nodes[g.x].complete = (cuda_when){k->stage, g.level};
     for (int i = begin; i < end; i++)

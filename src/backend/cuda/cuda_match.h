@@ -35,9 +35,8 @@ typedef enum cuda_part_kind {
     CUDA_PART_DEPTH_FORWARD,
     CUDA_PART_DENSE_FORWARD,
     CUDA_PART_POOL_GRAD,
-    CUDA_PART_DEPTH_GRAD_IN,
+    CUDA_PART_DEPTH_BACK, /* both gradients */
     CUDA_PART_DENSE_GRAD_IN,
-    CUDA_PART_DEPTH_WEIGHTS,
     CUDA_PART_DENSE_WEIGHTS,
     CUDA_PART_GENERAL, /* none: a step of its own */
     CUDA_PART_HEAD_FORWARD,

@@ -170,12 +170,12 @@ static cuda_level_conv conv_job(const cuda_run *r, const cuda_level_part *part)
     }
     job.dz = gradient_of(r, instr->dy);
     if (instr->term >= 0) see_slope(r, instr->term, &job.dz);
-    if (part->kind == CUDA_PART_DEPTH_WEIGHTS || part->kind == CUDA_PART_DENSE_WEIGHTS) {
+    if (part->kind != CUDA_PART_DENSE_GRAD_IN) {
         job.partial = (float *)r->d->shares.data + match->partial;
         job.splits = match->blocks;
-    } else {
-        job.to = grad_to(r, part, node->x, node->conv.act);
     }
+    if (part->kind != CUDA_PART_DENSE_WEIGHTS && !instr->no_grad_in)
+        job.to = grad_to(r, part, node->x, node->conv.act);
     return job;
 }
 
@@ -187,9 +187,8 @@ static cudaError_t launch_convs(const cuda_run *r, cuda_part_kind kind,
     switch (kind) {
     case CUDA_PART_DEPTH_FORWARD: return pada_cuda_level_depth_forward(stream, jobs);
     case CUDA_PART_DENSE_FORWARD: return pada_cuda_level_dense_forward(stream, jobs);
-    case CUDA_PART_DEPTH_GRAD_IN: return pada_cuda_level_depth_grad_in(stream, jobs);
+    case CUDA_PART_DEPTH_BACK: return pada_cuda_level_depth_back(stream, jobs);
     case CUDA_PART_DENSE_GRAD_IN: return pada_cuda_level_dense_grad_in(stream, jobs);
-    case CUDA_PART_DEPTH_WEIGHTS: return pada_cuda_level_depth_weights(stream, jobs);
     default: return pada_cuda_level_dense_weights(stream, jobs);
     }
 }

@@ -79,6 +79,11 @@ static inline int min(int a, int b)
     return a < b ? a : b;
 }
 
+static inline int max(int a, int b)
+{
+    return a > b ? a : b;
+}
+
 static inline float rsqrtf(float x)
 {
     return 1 / sqrtf(x);

@@ -1,0 +1,276 @@
+/* cuda_level_depth_back.cu - both gradients of depthwise convolutions of a level.
+ *
+ * A tile is of the gradient of x, its window of dz. A thread has a strip: each value of dz that it reads is used for the
+ * gradient of x, with the weight of a tap, and for that of this weight, with x, which the strip needs anyway for the
+ * slope of the activation. Sums of weights stay in registers over all tiles of a block; then the slots of the block
+ * are added up in order. Design note 0025. */
+#include "backend/cuda/cuda_level_depth.cuh"
+
+enum {
+    BLOCKS = 4 * 132,  /* of a job, where there are enough tiles, .. */
+    SPLITS = 2 * 132,  /* .. but partial sums have to be added up */
+    TAPS_AT_ONCE = 32, /* added up */
+    SUM_WORDS = TAPS_AT_ONCE * DEPTH_THREADS * 2
+};
+
+static_assert((int)SUM_WORDS <= (int)DEPTH_WORDS, "sums of taps fit");
+
+int pada_cuda_level_depth_splits(const pada_conv *conv, pada_shape in, int n_images)
+{
+    cuda_level_conv j = {};
+
+    j.conv = *conv;
+    j.in = in;
+    j.n_images = n_images;
+    const depth_plan plan = depth_make_plan(j, true);
+    const int wanted = min(SPLITS, max(1, BLOCKS / plan.chunks.n));
+    return min(wanted, plan.tiles.n);
+}
+
+/* ---- strips ---- */
+
+/* Adds the products of a strip in row `row` of its tile. `from` is the word of its column in the first row of the window;
+ * x has zeros outside of the image. */
+template <int K, int STRIDE, int DILATION>
+static __device__ __forceinline__ void correlate(const uint32_t *from, int pitch, int row,
+                                                 const depth_pair *weights,
+                                                 const depth_pair x[DEPTH_STRIP],
+                                                 depth_pair dx[DEPTH_STRIP], depth_pair *dw)
+{
+    constexpr int N = (DEPTH_STRIP - 1 + (K - 1) * DILATION) / STRIDE + 1;
+
+#pragma unroll
+    for (int kh = 0; kh < K; kh++) {
+        const int ahead = row + kh * DILATION;
+        depth_pair dz[N];
+        if (ahead % STRIDE != 0) continue;
+        depth_read<N>(from + ahead / STRIDE * pitch, dz);
+#pragma unroll
+        for (int kw = 0; kw < K; kw++) {
+            const depth_pair w = weights[(kh * K + kw) * DEPTH_LANES];
+#pragma unroll
+            for (int p = 0; p < DEPTH_STRIP; p++) {
+                if ((p + kw * DILATION) % STRIDE != 0) continue;
+                const depth_pair d = dz[(p + kw * DILATION) / STRIDE];
+                dx[p].a += w.a * d.a;
+                dx[p].b += w.b * d.b;
+                dw[kh * K + kw].a += x[p].a * d.a;
+                dw[kh * K + kw].b += x[p].b * d.b;
+            }
+        }
+    }
+}
+
+/* MOST is the largest kernel of the launch. */
+template <int MOST>
+static __device__ __forceinline__ void correlate_any(const pada_conv &conv, const uint32_t *from,
+                                                     int pitch, int row, const depth_pair *weights,
+                                                     const depth_pair x[DEPTH_STRIP],
+                                                     depth_pair dx[DEPTH_STRIP], depth_pair *dw)
+{
+    switch (depth_kind(conv.kernel, conv.stride, conv.dilation)) {
+#define CASE(K, STRIDE, DILATION)                                                              \
+    case depth_kind(K, STRIDE, DILATION):                                                      \
+        if (K <= MOST)                                                                         \
+            correlate<(K <= MOST ? K : 3), STRIDE, DILATION>(from, pitch, row, weights, x, dx, \
+                                                             dw);                              \
+        break;
+        DEPTH_KINDS(CASE, 3)
+        DEPTH_KINDS(CASE, 5)
+        DEPTH_KINDS(CASE, 7)
+#undef CASE
+    default: break;
+    }
+}
+
+/* A strip of two channels from c on, at (h, w) of an image; which of its pixels are there. */
+typedef struct strip {
+    int image, pixel, c;
+    uint32_t is;
+} strip;
+
+static __device__ __forceinline__ strip find_strip(const cuda_level_conv &j, int image, int h,
+                                                   int w, int c)
+{
+    strip s = {image, h * j.in.w + w, c, 0};
+
+    if (h < 0 || h >= j.in.h) return s;
+#pragma unroll
+    for (int p = 0; p < DEPTH_STRIP; p++)
+        if (w + p >= 0 && w + p < j.in.w) s.is |= 1u << p;
+    return s;
+}
+
+static __device__ __forceinline__ void fetch_strip(const void *data, int64_t image, int pitch,
+                                                   const strip &s, uint32_t v[DEPTH_STRIP])
+{
+    const uint16_t *from =
+        (const uint16_t *)data + s.image * image + (int64_t)s.pixel * pitch + s.c;
+
+#pragma unroll
+    for (int p = 0; p < DEPTH_STRIP; p++)
+        v[p] = s.is >> p & 1 ? *(const uint32_t *)(from + p * pitch) : 0;
+}
+
+/* act(norm(x)), and zero where there is none. */
+static __device__ __forceinline__ void see_strip(const cuda_level_conv &j, const cuda_norm<2> &norm,
+                                                 const strip &s, const uint32_t raw[DEPTH_STRIP],
+                                                 depth_pair x[DEPTH_STRIP])
+{
+#pragma unroll
+    for (int p = 0; p < DEPTH_STRIP; p++) {
+        float v[2] = {cuda_low(raw[p]), cuda_high(raw[p])};
+        cuda_apply_norm<2>(norm, v);
+        cuda_apply_act<2>(j.x.act, v);
+        x[p].a = s.is >> p & 1 ? v[0] : 0;
+        x[p].b = s.is >> p & 1 ? v[1] : 0;
+    }
+}
+
+/* Writes the gradients of a strip after what belongs to them. */
+static __device__ __forceinline__ void write_strip(const cuda_level_conv &j,
+                                                   const cuda_norm<2> &norm, const strip &s,
+                                                   const uint32_t raw[DEPTH_STRIP],
+                                                   depth_pair dx[DEPTH_STRIP], cuda_tally<2> *tally)
+{
+    uint16_t *to =
+        (uint16_t *)j.to.data + s.image * j.to.image + (int64_t)s.pixel * j.to.pitch + s.c;
+    uint32_t there[DEPTH_STRIP], z[CUDA_FINISHES][DEPTH_STRIP];
+
+    if (j.to.accumulate) fetch_strip(j.to.data, j.to.image, j.to.pitch, s, there);
+#pragma unroll
+    for (int f = 0; f < CUDA_FINISHES; f++)
+        if (f < j.to.n_finishes)
+            fetch_strip(j.to.finishes[f].z, j.to.finishes[f].z_image, j.to.pitch, s, z[f]);
+#pragma unroll
+    for (int p = 0; p < DEPTH_STRIP; p++) {
+        float v[2] = {cuda_low(raw[p]), cuda_high(raw[p])};
+        if (!(s.is >> p & 1)) continue;
+        cuda_apply_norm<2>(norm, v);
+        v[0] = dx[p].a * cuda_act_slope(j.x.act, v[0]);
+        v[1] = dx[p].b * cuda_act_slope(j.x.act, v[1]);
+        if (j.to.accumulate) {
+            v[0] += cuda_low(there[p]);
+            v[1] += cuda_high(there[p]);
+        }
+        *(uint32_t *)(to + p * j.to.pitch) = cuda_pair(v[0], v[1]);
+        tally->u[0] += v[0];
+        tally->u[1] += v[1];
+#pragma unroll
+        for (int f = 0; f < CUDA_FINISHES; f++) {
+            if (f >= j.to.n_finishes) break;
+            tally->product[f][0] += v[0] * cuda_low(z[f][p]);
+            tally->product[f][1] += v[1] * cuda_high(z[f][p]);
+        }
+    }
+}
+
+/* ---- blocks ---- */
+
+/* Adds up the sums of weights of all slots, TAPS_AT_ONCE at a time, as [tap][slot][lane]. */
+template <int MOST>
+static __device__ __forceinline__ void put_weights(const cuda_level_conv &j, const depth_part &part,
+                                                   int taps, int split, const depth_pair *dw,
+                                                   depth_pair *shared)
+{
+#pragma unroll
+    for (int first = 0; first < MOST * MOST; first += TAPS_AT_ONCE) {
+        __syncthreads(); /* what was there has been read */
+#pragma unroll
+        for (int t = first; t < MOST * MOST && t < first + TAPS_AT_ONCE; t++)
+            shared[(t - first) * DEPTH_THREADS + threadIdx.x] = dw[t];
+        __syncthreads();
+        const int n = min(taps - first, (int)TAPS_AT_ONCE);
+        for (int i = (int)threadIdx.x; i < n * part.channels; i += DEPTH_THREADS) {
+            const int t = i / part.channels, c = i - t * part.channels;
+            const float *of = (const float *)(shared + t * DEPTH_THREADS) + c;
+            float sum = 0;
+            for (int s = 0; s < part.slots; s++)
+                sum += of[s * part.channels];
+            /* taps were from the last to the first */
+            j.partial[((int64_t)split * j.conv.c_in + part.first + c) * taps + taps - 1 - first -
+                      t] = sum;
+        }
+    }
+}
+
+template <int MOST>
+__global__ static void __launch_bounds__(DEPTH_THREADS, MOST == 7   ? 2
+                                                        : MOST == 5 ? 3
+                                                                    : 4)
+    depth_back_kernel(const __grid_constant__ depth_jobs jobs)
+{
+    CUDA_DYNAMIC_SHARED(shared);
+    const int k = cuda_find_job(jobs.convs);
+    const int block = (int)blockIdx.x - jobs.convs.first[k];
+    const cuda_level_conv &j = jobs.convs.at[k];
+    const depth_plan plan = depth_make_plan(j, true);
+    const depth_tiles &tiles = plan.tiles;
+    const depth_window &window = plan.window;
+    const int split = block / plan.chunks.n, stride = j.conv.stride;
+    const depth_part part =
+        depth_locate(block - split * plan.chunks.n, j.conv.c_in, jobs.vectors[k], window);
+    const int before = j.conv.pad - (j.conv.kernel - 1) * j.conv.dilation;
+    uint32_t *const words = (uint32_t *)shared;
+    float *const weights = (float *)(words + window.rows * window.pitch);
+    float *const coefs = weights + plan.taps * DEPTH_CHANNELS;
+    const int c = part.first + 2 * part.lane;
+    depth_pair dw[MOST * MOST] = {};
+    cuda_tally<2> tally = {};
+
+    cuda_begin();
+    depth_stage<true>(j, part, weights, coefs);
+    const cuda_norm<2> norm = cuda_read_norm<2>(j.x, c, part.slot < part.slots ? 2 : 0);
+    for (int t = split; t < tiles.n; t += j.splits) {
+        const depth_corner corner = depth_find_tile(tiles, t);
+        __syncthreads(); /* coefficients are there, the window before has been read */
+        depth_load<true>(j, part, window, j.out, corner.image, (corner.h + before) / stride,
+                         (corner.w + before) / stride, coefs, words);
+        __syncthreads();
+        for (int s = part.slot; s < tiles.height * tiles.strips && part.slot < part.slots;
+             s += part.slots) {
+            const int right = s >= tiles.height, row = s - right * tiles.height;
+            const strip at =
+                find_strip(j, corner.image, corner.h + row, corner.w + right * DEPTH_STRIP, c);
+            uint32_t raw[DEPTH_STRIP];
+            depth_pair x[DEPTH_STRIP], dx[DEPTH_STRIP] = {};
+            fetch_strip(j.x.data, j.x.image, j.x.pitch, at, raw);
+            see_strip(j, norm, at, raw, x);
+            correlate_any<MOST>(
+                j.conv, words + right * (DEPTH_STRIP / stride) * DEPTH_LANES + part.lane,
+                window.pitch, row, (const depth_pair *)weights + part.lane, x, dx, dw);
+            if (j.to.data) write_strip(j, norm, at, raw, dx, &tally);
+        }
+    }
+    put_weights<MOST>(j, part, plan.taps, split, dw, (depth_pair *)shared);
+    __syncthreads();
+    if (j.to.data)
+        cuda_end_results<2>(j.to, j.conv.c_in, part.first, part.lane, part.lanes, part.slot,
+                            part.slots, j.splits * plan.chunks.n, tally, (float *)shared);
+}
+
+cudaError_t pada_cuda_level_depth_back(cudaStream_t stream, const cuda_level_convs *from)
+{
+    depth_jobs jobs;
+    int words = cuda_tally_floats<2>(DEPTH_THREADS), kernel = 0;
+
+    jobs.convs = *from;
+    jobs.convs.first[0] = 0;
+    for (int k = 0; k < from->n; k++) {
+        const cuda_level_conv &j = from->at[k];
+        const depth_plan plan = depth_make_plan(j, true);
+        words = max(words, depth_words(plan));
+        kernel = max(kernel, j.conv.kernel);
+        jobs.vectors[k] =
+            depth_aligned(j.dz.dy, j.dz.dy_image, j.dz.dy_pitch, depth_vector(j.conv.c_in));
+        if (j.dz.z)
+            jobs.vectors[k] = depth_aligned(j.dz.z, j.dz.z_image, j.dz.z_pitch, jobs.vectors[k]);
+        jobs.convs.first[k + 1] = jobs.convs.first[k] + plan.chunks.n * j.splits;
+    }
+    words = max(words, min(kernel * kernel, (int)TAPS_AT_ONCE) * DEPTH_THREADS * 2);
+    const auto chosen = kernel == 3   ? depth_back_kernel<3>
+                        : kernel == 5 ? depth_back_kernel<5>
+                                      : depth_back_kernel<7>;
+    return cuda_launch(chosen, (unsigned)jobs.convs.first[from->n], DEPTH_THREADS,
+                       (size_t)words * 4, stream, jobs);
+}
