@@ -56,6 +56,7 @@ struct pada_device {
     cuda_match match;  /* of the program prepared last */
     bool slopes_clean; /* the sums of gradients are zero */
     int batch;         /* of weight gradients that are not added up yet */
+    cuda_when before;  /* the level of the last launch; stage -1: it was not of one */
     double *sums;      /* device memory, CUDA_MAX_SUMS */
     void *up[2], *down;
     cudaEvent_t sent[2];

@@ -3,7 +3,10 @@
  * A kernel that is launched with these functions calls cuda_begin before it touches memory of the device: there it
  * waits until the kernel in front of it is over and what it wrote can be seen, and lets the next one start. Every
  * kernel waits, so that when one is over, all before it are. Pointers are not __restrict__: what is declared to be
- * read only could be loaded before the wait. */
+ * read only could be loaded before the wait.
+ *
+ * A kernel that needs nothing from the one in front of it, only from those before that one, may run beside it: it
+ * starts when all blocks of the other have begun, that is, have waited, and waits at its own end instead. */
 #ifndef PADA_BACKEND_CUDA_CUDA_LAUNCH_CUH
 #define PADA_BACKEND_CUDA_CUDA_LAUNCH_CUH
 
@@ -16,6 +19,22 @@ static __device__ __forceinline__ void cuda_begin(void)
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/* The same for a kernel that may run beside the one in front of it. All threads call cuda_end last. */
+static __device__ __forceinline__ void cuda_begin_beside(bool beside)
+{
+#if __CUDA_ARCH__ >= 900
+    if (!beside) asm volatile("griddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+static __device__ __forceinline__ void cuda_end(bool beside)
+{
+#if __CUDA_ARCH__ >= 900
+    if (beside) asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
@@ -54,6 +73,14 @@ static cudaError_t cuda_launch(Kernel kernel, dim3 grid, dim3 block, size_t shar
 #else
 
 static inline void cuda_begin(void)
+{
+}
+
+static inline void cuda_begin_beside(bool)
+{
+}
+
+static inline void cuda_end(bool)
 {
 }
 

@@ -90,6 +90,7 @@ typedef struct cuda_level_convs {
     int n;
     cuda_level_conv at[CUDA_LEVEL_CONVS];
     int first[CUDA_LEVEL_CONVS + 1]; /* blocks; set by the launch */
+    bool beside; /* the launch in front of this one is of the same level: cuda_launch.cuh */
 } cuda_level_convs;
 
 /* ---- cuda_level_depth.cu: kernels of 3, 5, 7, stride and dilation of 1 or 2, any padding ---- */
@@ -155,6 +156,7 @@ typedef struct cuda_level_sums {
     int n;
     cuda_level_sum at[CUDA_LEVEL_SUMS];
     int first[CUDA_LEVEL_SUMS + 1];
+    bool beside;
 } cuda_level_sums;
 
 cudaError_t pada_cuda_level_sum(cudaStream_t stream, const cuda_level_sums *jobs);
@@ -177,6 +179,7 @@ typedef struct cuda_level_pools {
     int n;
     cuda_level_pool at[CUDA_LEVEL_POOLS];
     int first[CUDA_LEVEL_POOLS + 1];
+    bool beside;
 } cuda_level_pools;
 
 cudaError_t pada_cuda_level_pool_forward(cudaStream_t stream, const cuda_level_pools *jobs);

@@ -92,7 +92,7 @@ __global__ static void __launch_bounds__(DEPTH_THREADS, 5)
     float *const coefs = weights + plan.taps * DEPTH_CHANNELS;
     cuda_tally<2> tally = {};
 
-    cuda_begin();
+    cuda_begin_beside(jobs.convs.beside);
     depth_stage<false>(j, part, weights, coefs);
     for (int t = turn; t < tiles.n; t += turns) {
         const depth_corner corner = depth_find_tile(tiles, t);
@@ -117,6 +117,7 @@ __global__ static void __launch_bounds__(DEPTH_THREADS, 5)
     __syncthreads();
     cuda_end_results<2>(j.to, j.conv.c_in, part.first, part.lane, part.lanes, part.slot, part.slots,
                         blocks, tally, (float *)shared);
+    cuda_end(jobs.convs.beside);
 }
 
 cudaError_t pada_cuda_level_depth_forward(cudaStream_t stream, const cuda_level_convs *from)

@@ -7,8 +7,8 @@
 #include "backend/cuda/cuda_level_depth.cuh"
 
 enum {
-    BLOCKS = 4 * 132,  /* of a job, where there are enough tiles, .. */
-    SPLITS = 2 * 132,  /* .. but partial sums have to be added up */
+    BLOCKS = 6 * 132,  /* of a job, where there are enough tiles, .. */
+    SPLITS = 4 * 132,  /* .. but partial sums have to be added up */
     TAPS_AT_ONCE = 32, /* added up */
     SUM_WORDS = TAPS_AT_ONCE * DEPTH_THREADS * 2
 };
@@ -86,15 +86,22 @@ static __device__ __forceinline__ void correlate_any(const pada_conv &conv, cons
 /* A strip of two channels from c on, at (h, w) of an image; which of its pixels are there. */
 typedef struct strip {
     int image, pixel, c;
+    int row, right; /* in its tile */
     uint32_t is;
 } strip;
 
-static __device__ __forceinline__ strip find_strip(const cuda_level_conv &j, int image, int h,
-                                                   int w, int c)
+/* Strip number i of a tile: with a stride of 2 even rows come first, since rows of one parity meet the same taps, so that
+ * threads of a warp go the same way. */
+static __device__ __forceinline__ strip find_strip(const cuda_level_conv &j,
+                                                   const depth_tiles &tiles,
+                                                   const depth_corner &corner, int i, int c)
 {
-    strip s = {image, h * j.in.w + w, c, 0};
+    const int right = i >= tiles.height, at = i - right * tiles.height, half = tiles.height / 2;
+    const int row = j.conv.stride == 1 ? at : at < half ? 2 * at : 2 * (at - half) + 1;
+    const int h = corner.h + row, w = corner.w + right * DEPTH_STRIP;
+    strip s = {corner.image, h * j.in.w + w, c, row, right, 0};
 
-    if (h < 0 || h >= j.in.h) return s;
+    if (i >= tiles.height * tiles.strips || h < 0 || h >= j.in.h) return s;
 #pragma unroll
     for (int p = 0; p < DEPTH_STRIP; p++)
         if (w + p >= 0 && w + p < j.in.w) s.is |= 1u << p;
@@ -214,32 +221,34 @@ __global__ static void __launch_bounds__(DEPTH_THREADS, MOST == 7   ? 2
     uint32_t *const words = (uint32_t *)shared;
     float *const weights = (float *)(words + window.rows * window.pitch);
     float *const coefs = weights + plan.taps * DEPTH_CHANNELS;
-    const int c = part.first + 2 * part.lane;
+    const int c = part.first + 2 * part.lane, n_strips = tiles.height * tiles.strips;
     depth_pair dw[MOST * MOST] = {};
     cuda_tally<2> tally = {};
 
-    cuda_begin();
+    cuda_begin_beside(jobs.convs.beside);
     depth_stage<true>(j, part, weights, coefs);
     const cuda_norm<2> norm = cuda_read_norm<2>(j.x, c, part.slot < part.slots ? 2 : 0);
     for (int t = split; t < tiles.n; t += j.splits) {
         const depth_corner corner = depth_find_tile(tiles, t);
+        int i = part.slot < part.slots ? part.slot : n_strips;
+        strip at = find_strip(j, tiles, corner, i, c);
+        uint32_t raw[DEPTH_STRIP];
+        fetch_strip(j.x.data, j.x.image, j.x.pitch, at, raw); /* under way with the window */
         __syncthreads(); /* coefficients are there, the window before has been read */
         depth_load<true>(j, part, window, j.out, corner.image, (corner.h + before) / stride,
                          (corner.w + before) / stride, coefs, words);
         __syncthreads();
-        for (int s = part.slot; s < tiles.height * tiles.strips && part.slot < part.slots;
-             s += part.slots) {
-            const int right = s >= tiles.height, row = s - right * tiles.height;
-            const strip at =
-                find_strip(j, corner.image, corner.h + row, corner.w + right * DEPTH_STRIP, c);
-            uint32_t raw[DEPTH_STRIP];
+        while (i < n_strips) {
             depth_pair x[DEPTH_STRIP], dx[DEPTH_STRIP] = {};
-            fetch_strip(j.x.data, j.x.image, j.x.pitch, at, raw);
             see_strip(j, norm, at, raw, x);
             correlate_any<MOST>(
-                j.conv, words + right * (DEPTH_STRIP / stride) * DEPTH_LANES + part.lane,
-                window.pitch, row, (const depth_pair *)weights + part.lane, x, dx, dw);
+                j.conv, words + at.right * (DEPTH_STRIP / stride) * DEPTH_LANES + part.lane,
+                window.pitch, at.row, (const depth_pair *)weights + part.lane, x, dx, dw);
             if (j.to.data) write_strip(j, norm, at, raw, dx, &tally);
+            i += part.slots;
+            if (i >= n_strips) break;
+            at = find_strip(j, tiles, corner, i, c);
+            fetch_strip(j.x.data, j.x.image, j.x.pitch, at, raw);
         }
     }
     put_weights<MOST>(j, part, plan.taps, split, dw, (depth_pair *)shared);
@@ -247,6 +256,7 @@ __global__ static void __launch_bounds__(DEPTH_THREADS, MOST == 7   ? 2
     if (j.to.data)
         cuda_end_results<2>(j.to, j.conv.c_in, part.first, part.lane, part.lanes, part.slot,
                             part.slots, j.splits * plan.chunks.n, tally, (float *)shared);
+    cuda_end(jobs.convs.beside);
 }
 
 cudaError_t pada_cuda_level_depth_back(cudaStream_t stream, const cuda_level_convs *from)

@@ -2,15 +2,11 @@
  *
  * An instruction stands in the level behind those of its operands. Contributions to one gradient come one after the other:
  * what flows through sums and concatenations first, as one part, then what only general kernels know, pools, and
- * convolutions. The last of them also takes the sums that batch norms need. Gradients of weights, for which
- * nobody waits, come at the end of the stage. Tensors of a stage do not share memory (plan_places.c), so that nothing else is to be waited for. */
-#include <limits.h>
-
+ * convolutions. The last of them also takes the sums that batch norms need. Gradients of weights come as soon as they
+ * can, beside others. Tensors of a stage do not share memory (plan_places.c), so that nothing else is to be waited for. */
 #include "backend/cuda/cuda_known.h"
 #include "backend/cuda/cuda_level.h"
 #include "backend/cuda/cuda_match_parts.h"
-
-enum { LAST_LEVEL = INT_MAX };
 
 /* ---- what kernels of levels know ---- */
 
@@ -316,10 +312,9 @@ static void add_weights(const cuda_matcher *k, int i)
     const pada_node *node = &k->q->nodes[instr->v];
     const bool depth = is_depth(k->q, instr->v);
 
-    if (!depth)
-        add_part(k, CUDA_PART_DENSE_WEIGHTS, LAST_LEVEL, i);
-    else if (instr->no_grad_in)
-        add_part(k, CUDA_PART_DEPTH_BACK, LAST_LEVEL, i);
+    if (!depth || instr->no_grad_in)
+        add_part(k, depth ? CUDA_PART_DEPTH_BACK : CUDA_PART_DENSE_WEIGHTS,
+                 1 + level_of(k, k->m->nodes[instr->dy].complete), i);
     k->m->nodes[instr->v].plain = true;
     pada_cuda_want_partial(
         k, instr->v,

@@ -518,6 +518,7 @@ void pada_cuda_run(pada_device *d, const pada_program *q, const pada_bindings *b
     const run r = {d, q, b};
     const cuda_match *m = &d->match;
 
+    d->before.stage = -1;
     if (d->failure.error == cudaSuccess && count > 0) pada_cuda_begin_nodes(&r, first, count);
     if (first == 0 && d->failure.error == cudaSuccess) {
         send_batch(&r);
@@ -527,7 +528,11 @@ void pada_cuda_run(pada_device *d, const pada_program *q, const pada_bindings *b
         const cuda_step *step = &m->steps[s];
         if (step->stage < first || step->stage >= first + count) continue;
         if (d->failure.error != cudaSuccess) return;
-        if (step->batch > d->batch) pada_cuda_add_up(&r, d->batch++);
+        if (step->batch > d->batch) {
+            pada_cuda_add_up(&r, d->batch++);
+            d->before.stage = -1;
+        }
+        if (step->kind != CUDA_STEP_LEVEL) d->before.stage = -1;
         run_step(&r, step);
     }
     if (d->failure.error != cudaSuccess) return;

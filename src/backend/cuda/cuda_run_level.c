@@ -193,15 +193,16 @@ static cudaError_t launch_convs(const cuda_run *r, cuda_part_kind kind,
     }
 }
 
-static void run_convs(const cuda_run *r, const cuda_level_part *parts, int n)
+static void run_convs(const cuda_run *r, const cuda_level_part *parts, int n, bool beside)
 {
-    cuda_level_convs jobs = {.n = 0};
+    cuda_level_convs jobs = {.n = 0, .beside = beside};
 
     for (int k = 0; k < n; k++) {
         jobs.at[jobs.n++] = conv_job(r, &parts[k]);
         if (jobs.n < CUDA_LEVEL_CONVS && k + 1 < n) continue;
         cuda_run_note(r, launch_convs(r, parts[0].kind, &jobs), "convolutions of a level");
         jobs.n = 0;
+        jobs.beside = true;
     }
 }
 
@@ -262,15 +263,16 @@ static cuda_level_sum sum_job(const cuda_run *r, const cuda_level_part *part)
     return job;
 }
 
-static void run_sums(const cuda_run *r, const cuda_level_part *parts, int n)
+static void run_sums(const cuda_run *r, const cuda_level_part *parts, int n, bool beside)
 {
-    cuda_level_sums jobs = {.n = 0};
+    cuda_level_sums jobs = {.n = 0, .beside = beside};
 
     for (int k = 0; k < n; k++) {
         jobs.at[jobs.n++] = sum_job(r, &parts[k]);
         if (jobs.n < CUDA_LEVEL_SUMS && k + 1 < n) continue;
         cuda_run_note(r, pada_cuda_level_sum(r->d->stream, &jobs), "sums of a level");
         jobs.n = 0;
+        jobs.beside = true;
     }
 }
 
@@ -296,9 +298,9 @@ static cuda_level_pool pool_job(const cuda_run *r, const cuda_level_part *part)
     return job;
 }
 
-static void run_pools(const cuda_run *r, const cuda_level_part *parts, int n)
+static void run_pools(const cuda_run *r, const cuda_level_part *parts, int n, bool beside)
 {
-    cuda_level_pools jobs = {.n = 0};
+    cuda_level_pools jobs = {.n = 0, .beside = beside};
 
     for (int k = 0; k < n; k++) {
         jobs.at[jobs.n++] = pool_job(r, &parts[k]);
@@ -309,6 +311,7 @@ static void run_pools(const cuda_run *r, const cuda_level_part *parts, int n)
                           : pada_cuda_level_pool_grad(r->d->stream, &jobs),
                       "pools of a level");
         jobs.n = 0;
+        jobs.beside = true;
     }
 }
 
@@ -317,13 +320,16 @@ static void run_pools(const cuda_run *r, const cuda_level_part *parts, int n)
 void pada_cuda_run_level(const cuda_run *r, const cuda_step *step)
 {
     const cuda_level_part *parts = r->d->match.parts + step->first;
+    const cuda_when now = {step->stage, parts[0].level}, before = r->d->before;
+    const bool beside = now.stage == before.stage && now.level == before.level;
 
     switch (parts[0].kind) {
-    case CUDA_PART_SUM: run_sums(r, parts, step->count); break;
+    case CUDA_PART_SUM: run_sums(r, parts, step->count, beside); break;
     case CUDA_PART_POOL_FORWARD:
-    case CUDA_PART_POOL_GRAD: run_pools(r, parts, step->count); break;
-    default: run_convs(r, parts, step->count);
+    case CUDA_PART_POOL_GRAD: run_pools(r, parts, step->count, beside); break;
+    default: run_convs(r, parts, step->count, beside);
     }
+    r->d->before = now;
 }
 
 void pada_cuda_pack_level_weights(const cuda_run *r)
