@@ -4,7 +4,7 @@
  * is used by all taps that meet it. Design note 0025. */
 #include "backend/cuda/cuda_level_depth.cuh"
 
-enum { BLOCKS = 6 * 132 /* of a launch: as many as an H200 runs at a time */ };
+enum { BLOCKS = 8 * 132 /* of a launch: as many as an H200 runs at a time */ };
 
 bool pada_cuda_level_depth_fits(const pada_conv *conv)
 {
@@ -73,50 +73,44 @@ static __device__ __forceinline__ void write_strip(const cuda_level_conv &j, int
     }
 }
 
-__global__ static void __launch_bounds__(DEPTH_THREADS, 5)
+__global__ static void __launch_bounds__(DEPTH_THREADS, 8)
     depth_kernel(const __grid_constant__ depth_jobs jobs)
 {
     CUDA_DYNAMIC_SHARED(shared);
+    __shared__ depth_block b;
     const int k = cuda_find_job(jobs.convs);
     const int blocks = jobs.convs.first[k + 1] - jobs.convs.first[k];
-    const int block = (int)blockIdx.x - jobs.convs.first[k];
     const cuda_level_conv &j = jobs.convs.at[k];
-    const depth_plan plan = depth_make_plan(j, false);
-    const depth_tiles &tiles = plan.tiles;
-    const depth_window &window = plan.window;
-    const int turn = block / plan.chunks.n, turns = blocks / plan.chunks.n;
-    const depth_part part =
-        depth_locate(block - turn * plan.chunks.n, j.conv.c_in, jobs.vectors[k], window);
-    uint32_t *const words = (uint32_t *)shared;
-    float *const weights = (float *)(words + window.rows * window.pitch);
-    float *const coefs = weights + plan.taps * DEPTH_CHANNELS;
+    const depth_tiles &tiles = b.plan.tiles;
     cuda_tally<2> tally = {};
 
+    depth_begin(j, false, (int)blockIdx.x - jobs.convs.first[k], jobs.vectors[k], &b);
+    const depth_part part = depth_locate(b);
+    const int turns = blocks / b.plan.chunks.n;
     cuda_begin_beside(jobs.convs.beside);
-    depth_stage<false>(j, part, weights, coefs);
-    for (int t = turn; t < tiles.n; t += turns) {
+    depth_stage<false>(j, b, shared);
+    for (int t = b.turn; t < tiles.n; t += turns) {
         const depth_corner corner = depth_find_tile(tiles, t);
         __syncthreads(); /* coefficients are there, the window before has been read */
-        depth_load<false>(j, part, window, j.in, corner.image,
-                          corner.h * j.conv.stride - j.conv.pad,
-                          corner.w * j.conv.stride - j.conv.pad, coefs, words);
+        depth_load<false>(j, b, part, corner.image, corner.h * j.conv.stride - j.conv.pad,
+                          corner.w * j.conv.stride - j.conv.pad, shared);
         __syncthreads();
-        for (int s = part.slot; s < tiles.height * tiles.strips && part.slot < part.slots;
-             s += part.slots) {
-            const int right = s >= tiles.height, row = s - right * tiles.height;
-            const int column = right * DEPTH_STRIP;
+        for (int s = part.slot; s >= 0 && s < tiles.height * tiles.strips; s += b.slots) {
+            const depth_strip at = depth_find_strip(tiles, s);
             depth_pair sums[DEPTH_STRIP] = {};
             convolve_any(j.conv,
-                         words + row * j.conv.stride * window.pitch +
-                             column * j.conv.stride * DEPTH_LANES + part.lane,
-                         window.pitch, (const depth_pair *)weights + part.lane, sums);
-            write_strip(j, corner.image, corner.h + row, corner.w + column,
-                        part.first + 2 * part.lane, sums, &tally);
+                         (const uint32_t *)shared + at.row * j.conv.stride * b.plan.window.pitch +
+                             at.column * j.conv.stride * DEPTH_LANES + part.lane,
+                         b.plan.window.pitch,
+                         (const depth_pair *)depth_weights(b, shared) + part.lane, sums);
+            write_strip(j, corner.image, corner.h + at.row, corner.w + at.column, part.c, sums,
+                        &tally);
         }
     }
     __syncthreads();
-    cuda_end_results<2>(j.to, j.conv.c_in, part.first, part.lane, part.lanes, part.slot, part.slots,
-                        blocks, tally, (float *)shared);
+    cuda_end_results<2>(j.to, j.conv.c_in, b.first, part.lane, b.lanes,
+                        part.slot < 0 ? b.slots : part.slot, b.slots, blocks, tally,
+                        (float *)shared);
     cuda_end(jobs.convs.beside);
 }
 

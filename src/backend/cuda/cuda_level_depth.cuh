@@ -18,9 +18,10 @@ enum {
     DEPTH_THREADS = 128,
     DEPTH_CHANNELS = 32,
     DEPTH_LANES = DEPTH_CHANNELS / 2,
-    DEPTH_STRIP = 8,
+    DEPTH_STRIP = 4,
+    DEPTH_STRIPS = 4,  /* of a row of a tile, at most */
     DEPTH_ROWS = 8,    /* of a tile, at most */
-    DEPTH_AT_ONCE = 4, /* loads of a thread that are under way together */
+    DEPTH_AT_ONCE = 4, /* values of a thread that are under way together, or half as many gradients */
     DEPTH_MOST = 7,    /* the largest kernel */
     DEPTH_COEFS = 3 * DEPTH_CHANNELS,
     DEPTH_WORDS = 48 * 256 /* of shared memory: what every device has */
@@ -95,6 +96,22 @@ static __device__ __forceinline__ depth_corner depth_find_tile(const depth_tiles
                           (i - row * t.columns) * (t.strips * DEPTH_STRIP) - t.shift};
 }
 
+/* Strip i of a tile: down the columns of strips. */
+typedef struct depth_strip {
+    int row, column; /* in its tile */
+} depth_strip;
+
+static __device__ __forceinline__ depth_strip depth_find_strip(const depth_tiles &t, int i)
+{
+    int row = i, column = 0;
+
+    while (row >= t.height) {
+        row -= t.height;
+        column += DEPTH_STRIP;
+    }
+    return (depth_strip){row, column};
+}
+
 /* even: every tile begins at a row of the same parity. */
 static __host__ __device__ inline depth_tiles depth_tile(pada_shape shape, int n_images, int shift,
                                                          bool even, int most_rows, int most_strips)
@@ -139,7 +156,8 @@ static __host__ __device__ inline depth_plan depth_make_plan(const cuda_level_co
 
     p.chunks = depth_divide(j.conv.c_in);
     p.taps = j.conv.kernel * j.conv.kernel;
-    for (int rows = DEPTH_ROWS, strips = 2;; rows = strips == 1 ? rows / 2 : rows, strips = 1) {
+    for (int rows = DEPTH_ROWS, strips = DEPTH_STRIPS;;
+         rows = strips > 2 ? rows : rows / 2, strips = strips > 2 ? strips / 2 : strips) {
         p.tiles =
             depth_tile(back ? j.in : j.out, j.n_images, shift, back && stride == 2, rows, strips);
         p.window =
@@ -148,37 +166,63 @@ static __host__ __device__ inline depth_plan depth_make_plan(const cuda_level_co
     }
 }
 
-/* The channels [first, first + channels) of a job, and which pixels and channels of a window this thread loads:
- * pixel (row, column) first, and every `step` pixels. */
+/* What all threads of a block know; in shared memory, so that registers are left for sums. It has the channels [first,
+ * first + channels), and tiles `turn`, turn + turns and so on. A thread loads every `step` pixels of a window. */
+typedef struct depth_block {
+    depth_plan plan;
+    int turn, first, channels, lanes, slots;
+    int vector, vectors, step, step_rows, step_columns;
+} depth_block;
+
+/* Number `block` of its job. All threads call it; behind it is a barrier. */
+static __device__ __forceinline__ void depth_begin(const cuda_level_conv &j, bool back, int block,
+                                                   int vector, depth_block *b)
+{
+    if (threadIdx.x == 0) {
+        b->plan = depth_make_plan(j, back);
+        b->turn = block / b->plan.chunks.n;
+        b->first = (block - b->turn * b->plan.chunks.n) * b->plan.chunks.each;
+        b->channels = min(b->plan.chunks.each, j.conv.c_in - b->first);
+        b->lanes = b->channels / 2;
+        b->slots = DEPTH_THREADS / b->lanes;
+        b->vector = vector;
+        b->vectors = b->channels / vector;
+        b->step = DEPTH_THREADS / b->vectors;
+        b->step_rows = b->step / b->plan.window.columns;
+        b->step_columns = b->step - b->step_rows * b->plan.window.columns;
+    }
+    __syncthreads();
+}
+
+/* This thread: two channels from c on, whose strips it makes; slot -1: none. It loads the channels from `load_c` on
+ * of the block, of pixels from (row, column) of a window on; row -1: none. */
 typedef struct depth_part {
-    int first, channels, lanes, slots, lane, slot;
-    int vector, c, row, column, step_rows, step_columns;
-    bool loads;
+    int lane, slot, c;
+    int load_c, row, column;
 } depth_part;
 
-static __device__ __forceinline__ depth_part depth_locate(int chunk, int channels, int vector,
-                                                          const depth_window &window)
+static __device__ __forceinline__ depth_part depth_locate(const depth_block &b)
 {
-    const depth_chunks chunks = depth_divide(channels);
-    const int thread = (int)threadIdx.x;
+    const int thread = (int)threadIdx.x, slot = thread / b.lanes, pixel = thread / b.vectors;
     depth_part p;
 
-    p.first = chunk * chunks.each;
-    p.channels = min(chunks.each, channels - p.first);
-    p.lanes = p.channels / 2;
-    p.slots = DEPTH_THREADS / p.lanes;
-    p.slot = thread / p.lanes;
-    p.lane = thread - p.slot * p.lanes;
-    p.vector = vector;
-    const int vectors = p.channels / vector, step = DEPTH_THREADS / vectors;
-    const int pixel = thread / vectors;
-    p.loads = pixel < step;
-    p.c = (thread - pixel * vectors) * vector;
-    p.row = pixel / window.columns;
-    p.column = pixel - p.row * window.columns;
-    p.step_rows = step / window.columns;
-    p.step_columns = step - p.step_rows * window.columns;
+    p.lane = thread - slot * b.lanes;
+    p.slot = slot < b.slots ? slot : -1;
+    p.c = b.first + 2 * p.lane;
+    p.load_c = (thread - pixel * b.vectors) * b.vector;
+    p.row = pixel < b.step ? pixel / b.plan.window.columns : -1;
+    p.column = pixel - p.row * b.plan.window.columns;
     return p;
+}
+
+static __device__ __forceinline__ float *depth_weights(const depth_block &b, char *shared)
+{
+    return (float *)shared + b.plan.window.rows * b.plan.window.pitch;
+}
+
+static __device__ __forceinline__ float *depth_coefs(const depth_block &b, char *shared)
+{
+    return depth_weights(b, shared) + b.plan.taps * DEPTH_CHANNELS;
 }
 
 /* ---- what is loaded ---- */
@@ -278,90 +322,92 @@ typedef struct depth_spot {
     int row, column;
 } depth_spot;
 
-static __device__ __forceinline__ void depth_advance(const depth_part &p, int columns,
-                                                     depth_spot *at)
+static __device__ __forceinline__ void depth_advance(const depth_block &b, depth_spot *at)
 {
-    at->row += p.step_rows;
-    at->column += p.step_columns;
-    if (at->column >= columns) {
-        at->column -= columns;
+    at->row += b.step_rows;
+    at->column += b.step_columns;
+    if (at->column >= b.plan.window.columns) {
+        at->column -= b.plan.window.columns;
         at->row++;
     }
 }
 
-/* Loads the window that begins at (row, column) of an image, of x or (BACK) of dz, which has this shape. */
+/* Loads the window that begins at (row, column) of an image, of x or (BACK) of dz. */
 template <int W, bool BACK>
-static __device__ __forceinline__ void depth_load_by(const cuda_level_conv &j, const depth_part &p,
-                                                     const depth_window &window, pada_shape shape,
-                                                     int image, int row, int column,
-                                                     const float *coefs, uint32_t *shared)
+static __device__ __forceinline__ void depth_load_by(const cuda_level_conv &j, const depth_block &b,
+                                                     const depth_part &p, int image, int row,
+                                                     int column, char *shared)
 {
-    const int pitch = BACK ? j.dz.dy_pitch : j.x.pitch, c = p.first + p.c;
+    const pada_shape &shape = BACK ? j.out : j.in;
+    const int pitch = BACK ? j.dz.dy_pitch : j.x.pitch, c = b.first + p.load_c;
     const uint16_t *from = (const uint16_t *)(BACK ? j.dz.dy : j.x.data) +
                            image * (BACK ? j.dz.dy_image : j.x.image) + c;
     const uint16_t *from_z = (const uint16_t *)j.dz.z + image * j.dz.z_image + c;
     const bool has_z = BACK && j.dz.z;
+    const float *coefs = depth_coefs(b, shared) + p.load_c;
+    constexpr int N = BACK ? DEPTH_AT_ONCE / 2 : DEPTH_AT_ONCE;
     depth_spot at = {p.row, p.column};
 
 #pragma unroll 1
-    while (at.row < window.rows) {
-        cuda_raw<W> v[DEPTH_AT_ONCE], z[DEPTH_AT_ONCE];
-        int to[DEPTH_AT_ONCE];
-        bool is[DEPTH_AT_ONCE];
+    while (at.row < b.plan.window.rows) {
+        cuda_raw<W> v[N], z[N];
+        int to[N];
+        bool is[N];
 #pragma unroll
-        for (int k = 0; k < DEPTH_AT_ONCE; k++) {
+        for (int k = 0; k < N; k++) {
             const int h = row + at.row, w = column + at.column, pixel = h * shape.w + w;
-            to[k] = at.row < window.rows ? at.row * window.pitch + at.column * DEPTH_LANES + p.c / 2
-                                         : -1;
+            to[k] = at.row < b.plan.window.rows
+                        ? at.row * b.plan.window.pitch + at.column * DEPTH_LANES + p.load_c / 2
+                        : -1;
             is[k] = to[k] >= 0 && h >= 0 && h < shape.h && w >= 0 && w < shape.w;
             v[k] = depth_fetch<W>(from + (int64_t)pixel * pitch, is[k]);
             if (has_z) z[k] = depth_fetch<W>(from_z + (int64_t)pixel * j.dz.z_pitch, is[k]);
-            depth_advance(p, window.columns, &at);
+            depth_advance(b, &at);
         }
 #pragma unroll
-        for (int k = 0; k < DEPTH_AT_ONCE; k++) {
-            if (BACK && has_z && is[k]) depth_slope<W>(coefs + p.c, z[k], &v[k]);
-            if (!BACK && is[k]) depth_normalise<W>(j.x, coefs + p.c, &v[k]);
-            if (to[k] >= 0) depth_keep<W>(shared + to[k], v[k]);
+        for (int k = 0; k < N; k++) {
+            if (BACK && has_z && is[k]) depth_slope<W>(coefs, z[k], &v[k]);
+            if (!BACK && is[k]) depth_normalise<W>(j.x, coefs, &v[k]);
+            if (to[k] >= 0) depth_keep<W>((uint32_t *)shared + to[k], v[k]);
         }
     }
 }
 
 template <bool BACK>
-static __device__ __forceinline__ void depth_load(const cuda_level_conv &j, const depth_part &p,
-                                                  const depth_window &window, pada_shape shape,
-                                                  int image, int row, int column,
-                                                  const float *coefs, uint32_t *shared)
+static __device__ __forceinline__ void depth_load(const cuda_level_conv &j, const depth_block &b,
+                                                  const depth_part &p, int image, int row,
+                                                  int column, char *shared)
 {
-    if (!p.loads) return;
-    if (p.vector == 8)
-        depth_load_by<8, BACK>(j, p, window, shape, image, row, column, coefs, shared);
-    else if (p.vector == 4)
-        depth_load_by<4, BACK>(j, p, window, shape, image, row, column, coefs, shared);
+    if (p.row < 0) return;
+    if (b.vector == 8)
+        depth_load_by<8, BACK>(j, b, p, image, row, column, shared);
+    else if (b.vector == 4)
+        depth_load_by<4, BACK>(j, b, p, image, row, column, shared);
     else
-        depth_load_by<2, BACK>(j, p, window, shape, image, row, column, coefs, shared);
+        depth_load_by<2, BACK>(j, b, p, image, row, column, shared);
 }
 
 /* The weights of a chunk, backward from the last tap to the first, and its coefficients. */
 template <bool BACK>
-static __device__ __forceinline__ void depth_stage(const cuda_level_conv &j, const depth_part &p,
-                                                   float *weights, float *coefs)
+static __device__ __forceinline__ void depth_stage(const cuda_level_conv &j, const depth_block &b,
+                                                   char *shared)
 {
-    const int taps = j.conv.kernel * j.conv.kernel, thread = (int)threadIdx.x;
+    const int taps = b.plan.taps, thread = (int)threadIdx.x;
+    float *const weights = depth_weights(b, shared), *const coefs = depth_coefs(b, shared);
 
-    for (int i = thread; i < p.channels * taps; i += DEPTH_THREADS) {
+    for (int i = thread; i < b.channels * taps; i += DEPTH_THREADS) {
         const int c = i / taps, tap = i - c * taps;
         weights[(BACK ? taps - 1 - tap : tap) * DEPTH_CHANNELS + c] =
-            j.weight[(int64_t)p.first * taps + i];
+            j.weight[(int64_t)b.first * taps + i];
     }
-    if (thread >= p.channels) return;
+    if (thread >= b.channels) return;
     if (BACK) {
-        const cuda_slope<1> slope = cuda_read_slope<1>(j.dz, p.first + thread, 1);
+        const cuda_slope<1> slope = cuda_read_slope<1>(j.dz, b.first + thread, 1);
         coefs[thread] = slope.a[0];
         coefs[DEPTH_CHANNELS + thread] = slope.b[0];
         coefs[2 * DEPTH_CHANNELS + thread] = slope.c[0];
     } else {
-        const cuda_norm<1> norm = cuda_read_norm<1>(j.x, p.first + thread, 1);
+        const cuda_norm<1> norm = cuda_read_norm<1>(j.x, b.first + thread, 1);
         coefs[thread] = norm.factor[0];
         coefs[DEPTH_CHANNELS + thread] = norm.shift[0];
     }

@@ -27,6 +27,12 @@ int pada_cuda_level_depth_splits(const pada_conv *conv, pada_shape in, int n_ima
     return min(wanted, plan.tiles.n);
 }
 
+/* Blocks of a multiprocessor: sums of weights take registers. */
+static constexpr int blocks_of(int kernel)
+{
+    return kernel == 3 ? 5 : kernel == 5 ? 4 : 3;
+}
+
 /* ---- strips ---- */
 
 /* Adds the products of a strip in row `row` of its tile. `from` is the word of its column in the first row of the window;
@@ -86,7 +92,7 @@ static __device__ __forceinline__ void correlate_any(const pada_conv &conv, cons
 /* A strip of two channels from c on, at (h, w) of an image; which of its pixels are there. */
 typedef struct strip {
     int image, pixel, c;
-    int row, right; /* in its tile */
+    int row, column; /* in its tile */
     uint32_t is;
 } strip;
 
@@ -96,10 +102,11 @@ static __device__ __forceinline__ strip find_strip(const cuda_level_conv &j,
                                                    const depth_tiles &tiles,
                                                    const depth_corner &corner, int i, int c)
 {
-    const int right = i >= tiles.height, at = i - right * tiles.height, half = tiles.height / 2;
-    const int row = j.conv.stride == 1 ? at : at < half ? 2 * at : 2 * (at - half) + 1;
-    const int h = corner.h + row, w = corner.w + right * DEPTH_STRIP;
-    strip s = {corner.image, h * j.in.w + w, c, row, right, 0};
+    const depth_strip at = depth_find_strip(tiles, i);
+    const int half = tiles.height / 2, odd = at.row >= half;
+    const int row = j.conv.stride == 1 ? at.row : 2 * (at.row - odd * half) + odd;
+    const int h = corner.h + row, w = corner.w + at.column;
+    strip s = {corner.image, h * j.in.w + w, c, row, at.column, 0};
 
     if (i >= tiles.height * tiles.strips || h < 0 || h >= j.in.h) return s;
 #pragma unroll
@@ -176,10 +183,11 @@ static __device__ __forceinline__ void write_strip(const cuda_level_conv &j,
 
 /* Adds up the sums of weights of all slots, TAPS_AT_ONCE at a time, as [tap][slot][lane]. */
 template <int MOST>
-static __device__ __forceinline__ void put_weights(const cuda_level_conv &j, const depth_part &part,
-                                                   int taps, int split, const depth_pair *dw,
-                                                   depth_pair *shared)
+static __device__ __forceinline__ void put_weights(const cuda_level_conv &j, const depth_block &b,
+                                                   const depth_pair *dw, depth_pair *shared)
 {
+    const int taps = b.plan.taps;
+
 #pragma unroll
     for (int first = 0; first < MOST * MOST; first += TAPS_AT_ONCE) {
         __syncthreads(); /* what was there has been read */
@@ -188,74 +196,68 @@ static __device__ __forceinline__ void put_weights(const cuda_level_conv &j, con
             shared[(t - first) * DEPTH_THREADS + threadIdx.x] = dw[t];
         __syncthreads();
         const int n = min(taps - first, (int)TAPS_AT_ONCE);
-        for (int i = (int)threadIdx.x; i < n * part.channels; i += DEPTH_THREADS) {
-            const int t = i / part.channels, c = i - t * part.channels;
+        for (int i = (int)threadIdx.x; i < n * b.channels; i += DEPTH_THREADS) {
+            const int t = i / b.channels, c = i - t * b.channels;
             const float *of = (const float *)(shared + t * DEPTH_THREADS) + c;
             float sum = 0;
-            for (int s = 0; s < part.slots; s++)
-                sum += of[s * part.channels];
+            for (int s = 0; s < b.slots; s++)
+                sum += of[s * b.channels];
             /* taps were from the last to the first */
-            j.partial[((int64_t)split * j.conv.c_in + part.first + c) * taps + taps - 1 - first -
-                      t] = sum;
+            j.partial[((int64_t)b.turn * j.conv.c_in + b.first + c) * taps + taps - 1 - first - t] =
+                sum;
         }
     }
 }
 
 template <int MOST>
-__global__ static void __launch_bounds__(DEPTH_THREADS, MOST == 7   ? 2
-                                                        : MOST == 5 ? 3
-                                                                    : 4)
+__global__ static void __launch_bounds__(DEPTH_THREADS, blocks_of(MOST))
     depth_back_kernel(const __grid_constant__ depth_jobs jobs)
 {
     CUDA_DYNAMIC_SHARED(shared);
+    __shared__ depth_block b;
     const int k = cuda_find_job(jobs.convs);
-    const int block = (int)blockIdx.x - jobs.convs.first[k];
     const cuda_level_conv &j = jobs.convs.at[k];
-    const depth_plan plan = depth_make_plan(j, true);
-    const depth_tiles &tiles = plan.tiles;
-    const depth_window &window = plan.window;
-    const int split = block / plan.chunks.n, stride = j.conv.stride;
-    const depth_part part =
-        depth_locate(block - split * plan.chunks.n, j.conv.c_in, jobs.vectors[k], window);
-    const int before = j.conv.pad - (j.conv.kernel - 1) * j.conv.dilation;
-    uint32_t *const words = (uint32_t *)shared;
-    float *const weights = (float *)(words + window.rows * window.pitch);
-    float *const coefs = weights + plan.taps * DEPTH_CHANNELS;
-    const int c = part.first + 2 * part.lane, n_strips = tiles.height * tiles.strips;
+    const depth_tiles &tiles = b.plan.tiles;
+    const int stride = j.conv.stride, before = j.conv.pad - (j.conv.kernel - 1) * j.conv.dilation;
     depth_pair dw[MOST * MOST] = {};
     cuda_tally<2> tally = {};
 
+    depth_begin(j, true, (int)blockIdx.x - jobs.convs.first[k], jobs.vectors[k], &b);
+    const depth_part part = depth_locate(b);
     cuda_begin_beside(jobs.convs.beside);
-    depth_stage<true>(j, part, weights, coefs);
-    const cuda_norm<2> norm = cuda_read_norm<2>(j.x, c, part.slot < part.slots ? 2 : 0);
-    for (int t = split; t < tiles.n; t += j.splits) {
+    depth_stage<true>(j, b, shared);
+    const cuda_norm<2> norm = cuda_read_norm<2>(j.x, part.c, part.slot < 0 ? 0 : 2);
+    for (int t = b.turn; t < tiles.n; t += j.splits) {
         const depth_corner corner = depth_find_tile(tiles, t);
-        int i = part.slot < part.slots ? part.slot : n_strips;
-        strip at = find_strip(j, tiles, corner, i, c);
+        const int n_strips = tiles.height * tiles.strips;
+        int i = part.slot < 0 ? n_strips : part.slot;
+        strip at = find_strip(j, tiles, corner, i, part.c);
         uint32_t raw[DEPTH_STRIP];
         fetch_strip(j.x.data, j.x.image, j.x.pitch, at, raw); /* under way with the window */
         __syncthreads(); /* coefficients are there, the window before has been read */
-        depth_load<true>(j, part, window, j.out, corner.image, (corner.h + before) / stride,
-                         (corner.w + before) / stride, coefs, words);
+        depth_load<true>(j, b, part, corner.image, (corner.h + before) / stride,
+                         (corner.w + before) / stride, shared);
         __syncthreads();
         while (i < n_strips) {
             depth_pair x[DEPTH_STRIP], dx[DEPTH_STRIP] = {};
             see_strip(j, norm, at, raw, x);
             correlate_any<MOST>(
-                j.conv, words + at.right * (DEPTH_STRIP / stride) * DEPTH_LANES + part.lane,
-                window.pitch, at.row, (const depth_pair *)weights + part.lane, x, dx, dw);
+                j.conv, (const uint32_t *)shared + at.column / stride * DEPTH_LANES + part.lane,
+                b.plan.window.pitch, at.row,
+                (const depth_pair *)depth_weights(b, shared) + part.lane, x, dx, dw);
             if (j.to.data) write_strip(j, norm, at, raw, dx, &tally);
-            i += part.slots;
+            i += b.slots;
             if (i >= n_strips) break;
-            at = find_strip(j, tiles, corner, i, c);
+            at = find_strip(j, tiles, corner, i, part.c);
             fetch_strip(j.x.data, j.x.image, j.x.pitch, at, raw);
         }
     }
-    put_weights<MOST>(j, part, plan.taps, split, dw, (depth_pair *)shared);
+    put_weights<MOST>(j, b, dw, (depth_pair *)shared);
     __syncthreads();
     if (j.to.data)
-        cuda_end_results<2>(j.to, j.conv.c_in, part.first, part.lane, part.lanes, part.slot,
-                            part.slots, j.splits * plan.chunks.n, tally, (float *)shared);
+        cuda_end_results<2>(j.to, j.conv.c_in, b.first, part.lane, b.lanes,
+                            part.slot < 0 ? b.slots : part.slot, b.slots,
+                            j.splits * b.plan.chunks.n, tally, (float *)shared);
     cuda_end(jobs.convs.beside);
 }
 
