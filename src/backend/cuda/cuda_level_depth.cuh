@@ -19,10 +19,11 @@ enum {
     DEPTH_CHANNELS = 32,
     DEPTH_LANES = DEPTH_CHANNELS / 2,
     DEPTH_STRIP = 4,
-    DEPTH_STRIPS = 4,  /* of a row of a tile, at most */
-    DEPTH_ROWS = 8,    /* of a tile, at most */
-    DEPTH_AT_ONCE = 4, /* values of a thread that are under way together, or half as many gradients */
-    DEPTH_MOST = 7,    /* the largest kernel */
+    DEPTH_STRIPS = 4, /* of a row of a tile, at most */
+    DEPTH_ROWS = 8,   /* of a tile, at most */
+    DEPTH_AT_ONCE =
+        4,          /* values of a thread that are under way together, or half as many gradients */
+    DEPTH_MOST = 7, /* the largest kernel */
     DEPTH_COEFS = 3 * DEPTH_CHANNELS,
     DEPTH_WORDS = 48 * 256 /* of shared memory: what every device has */
 };
@@ -395,6 +396,7 @@ static __device__ __forceinline__ void depth_stage(const cuda_level_conv &j, con
     const int taps = b.plan.taps, thread = (int)threadIdx.x;
     float *const weights = depth_weights(b, shared), *const coefs = depth_coefs(b, shared);
 
+#pragma unroll 4
     for (int i = thread; i < b.channels * taps; i += DEPTH_THREADS) {
         const int c = i / taps, tap = i - c * taps;
         weights[(BACK ? taps - 1 - tap : tap) * DEPTH_CHANNELS + c] =

@@ -141,21 +141,32 @@ static __device__ __forceinline__ void see_strip(const cuda_level_conv &j, const
     }
 }
 
+/* What belongs to the gradients of a strip: earlier contributions, and the operands of batch norms. */
+typedef struct company {
+    uint32_t there[DEPTH_STRIP], z[CUDA_FINISHES][DEPTH_STRIP];
+} company;
+
+static __device__ __forceinline__ void meet_strip(const cuda_result &to, const strip &s,
+                                                  company *at)
+{
+    if (to.accumulate) fetch_strip(to.data, to.image, to.pitch, s, at->there);
+#pragma unroll
+    for (int f = 0; f < CUDA_FINISHES; f++)
+        if (f < to.n_finishes)
+            fetch_strip(to.finishes[f].z, to.finishes[f].z_image, to.pitch, s, at->z[f]);
+}
+
 /* Writes the gradients of a strip after what belongs to them. */
 static __device__ __forceinline__ void write_strip(const cuda_level_conv &j,
                                                    const cuda_norm<2> &norm, const strip &s,
                                                    const uint32_t raw[DEPTH_STRIP],
-                                                   depth_pair dx[DEPTH_STRIP], cuda_tally<2> *tally)
+                                                   const company &with,
+                                                   const depth_pair dx[DEPTH_STRIP],
+                                                   cuda_tally<2> *tally)
 {
     uint16_t *to =
         (uint16_t *)j.to.data + s.image * j.to.image + (int64_t)s.pixel * j.to.pitch + s.c;
-    uint32_t there[DEPTH_STRIP], z[CUDA_FINISHES][DEPTH_STRIP];
 
-    if (j.to.accumulate) fetch_strip(j.to.data, j.to.image, j.to.pitch, s, there);
-#pragma unroll
-    for (int f = 0; f < CUDA_FINISHES; f++)
-        if (f < j.to.n_finishes)
-            fetch_strip(j.to.finishes[f].z, j.to.finishes[f].z_image, j.to.pitch, s, z[f]);
 #pragma unroll
     for (int p = 0; p < DEPTH_STRIP; p++) {
         float v[2] = {cuda_low(raw[p]), cuda_high(raw[p])};
@@ -164,8 +175,8 @@ static __device__ __forceinline__ void write_strip(const cuda_level_conv &j,
         v[0] = dx[p].a * cuda_act_slope(j.x.act, v[0]);
         v[1] = dx[p].b * cuda_act_slope(j.x.act, v[1]);
         if (j.to.accumulate) {
-            v[0] += cuda_low(there[p]);
-            v[1] += cuda_high(there[p]);
+            v[0] += cuda_low(with.there[p]);
+            v[1] += cuda_high(with.there[p]);
         }
         *(uint32_t *)(to + p * j.to.pitch) = cuda_pair(v[0], v[1]);
         tally->u[0] += v[0];
@@ -173,8 +184,8 @@ static __device__ __forceinline__ void write_strip(const cuda_level_conv &j,
 #pragma unroll
         for (int f = 0; f < CUDA_FINISHES; f++) {
             if (f >= j.to.n_finishes) break;
-            tally->product[f][0] += v[0] * cuda_low(z[f][p]);
-            tally->product[f][1] += v[1] * cuda_high(z[f][p]);
+            tally->product[f][0] += v[0] * cuda_low(with.z[f][p]);
+            tally->product[f][1] += v[1] * cuda_high(with.z[f][p]);
         }
     }
 }
@@ -240,12 +251,14 @@ __global__ static void __launch_bounds__(DEPTH_THREADS, blocks_of(MOST))
         __syncthreads();
         while (i < n_strips) {
             depth_pair x[DEPTH_STRIP], dx[DEPTH_STRIP] = {};
+            company with;
+            if (j.to.data) meet_strip(j.to, at, &with);
             see_strip(j, norm, at, raw, x);
             correlate_any<MOST>(
                 j.conv, (const uint32_t *)shared + at.column / stride * DEPTH_LANES + part.lane,
                 b.plan.window.pitch, at.row,
                 (const depth_pair *)depth_weights(b, shared) + part.lane, x, dx, dw);
-            if (j.to.data) write_strip(j, norm, at, raw, dx, &tally);
+            if (j.to.data) write_strip(j, norm, at, raw, with, dx, &tally);
             i += b.slots;
             if (i >= n_strips) break;
             at = find_strip(j, tiles, corner, i, part.c);
