@@ -47,7 +47,7 @@ struct cuda_divisor {
     unsigned by, factor;
 };
 
-static __device__ __forceinline__ cuda_divisor cuda_prepare_divisor(int by)
+static __host__ __device__ __forceinline__ cuda_divisor cuda_prepare_divisor(int by)
 {
     return {(unsigned)by, by == 1 ? ~0u : (unsigned)(((uint64_t)1 << 32) / (unsigned)by)};
 }
@@ -62,7 +62,7 @@ static __device__ __forceinline__ int cuda_divide(int n, cuda_divisor d)
 
 /* ---- elements ---- */
 
-/* Whether 8 channels can be moved at once. */
+/* Whether 8 channels can be moved at once; 4 can be where cuda_fetch and cuda_store are told that they are wide. */
 static __device__ __forceinline__ bool cuda_is_wide(const void *data, int64_t image, int pitch)
 {
     return image % 8 == 0 && pitch % 8 == 0 && (uintptr_t)data % 16 == 0;
@@ -87,6 +87,12 @@ static __device__ __forceinline__ cuda_raw<W> cuda_fetch(const void *data, int64
 #pragma unroll
         for (int k = 0; k < W / 2; k++)
             raw.pair[k] = pairs[k];
+        return raw;
+    }
+    if (W == 4 && wide && valid >= 4) {
+        const uint2 all = *(const uint2 *)from;
+        raw.pair[0] = all.x;
+        raw.pair[W / 2 - 1] = all.y;
         return raw;
     }
 #pragma unroll
@@ -121,6 +127,10 @@ static __device__ __forceinline__ void cuda_store(void *data, int64_t i, int val
     if (W == 8 && wide && valid >= 8) {
         *(uint4 *)to = make_uint4(cuda_pair(v[0], v[1]), cuda_pair(v[2], v[3]),
                                   cuda_pair(v[4], v[5]), cuda_pair(v[6], v[7]));
+        return;
+    }
+    if (W == 4 && wide && valid >= 4) {
+        *(uint2 *)to = make_uint2(cuda_pair(v[0], v[1]), cuda_pair(v[W - 2], v[W - 1]));
         return;
     }
 #pragma unroll
