@@ -210,6 +210,21 @@ static void test_depth_weights(void **state)
     check_depth_weights(depth_cases, 4, 5); /* tiles that do not divide evenly */
 }
 
+/* ---- dense convolutions ---- */
+
+/* The widest of the spaces: bottlenecks of Macro, features in front of a head. */
+static void test_dense_fits(void **state)
+{
+    static const int channels[][2] = {{256, 1536}, {1536, 256}, {256, 1280}, {3, 32}};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof channels / sizeof *channels; k++) {
+        const pada_conv conv =
+            pada_conv_make(channels[k][0], channels[k][1], 1, 1, 0, PADA_ACT_NONE);
+        assert_true(pada_cuda_level_dense_fits(&conv));
+    }
+}
+
 /* ---- sums ---- */
 
 /* One letter for each term: an identity, a batch norm, a mean over windows; backward gradients of them. */
@@ -502,7 +517,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_depth_forward), cmocka_unit_test(test_depth_grad_in),
         cmocka_unit_test(test_depth_rounds),  cmocka_unit_test(test_depth_weights),
-        cmocka_unit_test(test_sums),          cmocka_unit_test(test_pools),
+        cmocka_unit_test(test_dense_fits),    cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_pools),
     };
     return cmocka_run_group_tests(tests, find_device, NULL);
 }
