@@ -41,6 +41,23 @@ static void test_linear(void **state)
         free_vector(all[i]);
 }
 
+/* Nothing is read: the bias alone. */
+static void test_bias_grad(void **state)
+{
+    vector y = make_vector(3 * STRIDE, 2, -1, 2), bias = make_vector(10, 1, 0, 7);
+    double want[10];
+    const cuda_linear_job job = {
+        .n_out = 10, .n_images = 3, .y = rows_of(&y), .grad_bias = bias.at};
+
+    (void)state;
+    check_cuda(pada_cuda_linear_grad(NULL, &job));
+    for (int o = 0; o < 10; o++)
+        want[o] = bias.is[o] + y.is[o] + y.is[STRIDE + o] + y.is[2 * STRIDE + o];
+    check_vector("gradient of biases", &bias, want, 1e-6);
+    free_vector(&y);
+    free_vector(&bias);
+}
+
 /* With what was there before: gradients of weights are always added, those of the input if wanted. */
 static void check_linear_grad(bool accumulate)
 {
@@ -155,9 +172,9 @@ static void test_loss(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_linear),
-                                       cmocka_unit_test(test_linear_grad),
-                                       cmocka_unit_test(test_loss)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_linear), cmocka_unit_test(test_linear_grad),
+        cmocka_unit_test(test_bias_grad), cmocka_unit_test(test_loss)};
 
     return cmocka_run_group_tests(tests, find_device, NULL);
 }
