@@ -4,6 +4,8 @@
 Reads one path per line, a JSON list (nb201) or string (other spaces), runs it --burst times in a row and answers with one line {"ms": ..., "memory_mb": ...}:
 milliseconds of one run, peak of the device's memory. The first line it writes says which PyTorch and device this is. Exit status
 77: there is no PyTorch, or no device.
+
+cuDNN times its algorithms for every new shape. With --no-search it takes the one that it expects to be best.
 """
 import argparse
 import contextlib
@@ -57,6 +59,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--setting", choices=list(SETTINGS), required=True)
     parser.add_argument("--burst", type=int, required=True)
+    parser.add_argument("--no-search", action="store_true", help="no timing of convolution algorithms by cuDNN")
     torch_nets.add_arguments(parser)
     args = parser.parse_args()
     if not torch.cuda.is_available():
@@ -64,7 +67,7 @@ def main():
         return 77
 
     wanted = SETTINGS[args.setting]
-    torch.backends.cudnn.benchmark = True
+    torch.backends.cudnn.benchmark = not args.no_search
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = "tf32" in wanted
     torch.manual_seed(0)
     precision = functools.partial(torch.autocast, "cuda", torch.bfloat16) if "bf16" in wanted else contextlib.nullcontext

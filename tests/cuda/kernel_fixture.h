@@ -103,7 +103,8 @@ static inline void check_numbers(const char *what, const double *have, const dou
     for (int64_t i = 0; i < n; i++)
         if (fabs(want[i]) > size) size = fabs(want[i]);
     for (int64_t i = 0; i < n; i++)
-        if (!(fabs(have[i] - want[i]) <= rounding * fabs(want[i]) + slack * size))
+        if (!(fabs(have[i] - want[i]) <= rounding * fabs(want[i]) + slack * size) &&
+            !(isnan(have[i]) && isnan(want[i])))
             fail_msg("%s: %.9g at %d, not %.9g (largest %g)", what, have[i], (int)i, want[i], size);
 }
 

@@ -16,7 +16,9 @@ enum {
     SLOPE = 32,      /* gradients are multiplied by the slope of an activation */
     ACCUMULATE = 64, /* they are added to what is there */
     FINISH = 128,    /* moments of outputs, coefficients of gradients, .. */
-    FINISHES = 256   /* .. two of them */
+    FINISHES = 256,  /* .. two of them */
+    TIES = 512,      /* whole numbers, so that many are equal, zeros of both signs, a factor of 0 */
+    NANS = 1024      /* some, of both signs */
 };
 
 /* ---- tensors that may be slices ---- */
@@ -90,7 +92,8 @@ static inline void check_vector(const char *what, const vector *v, const double 
 
     from_device(have, v->at, (size_t)v->n * sizeof *have);
     for (int i = 0; i < v->n; i++)
-        if (!(fabs(have[i] - want[i]) <= tolerance * (fabs(want[i]) + 1)))
+        if (!(fabs(have[i] - want[i]) <= tolerance * (fabs(want[i]) + 1)) &&
+            !(isnan(have[i]) && isnan(want[i])))
             fail_msg("%s: %.9g of channel %d, not %.9g", what, have[i], i, want[i]);
     free(have);
 }
@@ -114,6 +117,25 @@ static inline view make_view(pada_shape shape, int n, int flags, pada_act act, u
     v.scale = make_vector(shape.c, 3, -1, seed + 3);
     v.shift = make_vector(shape.c, 2, -1, seed + 4);
     return v;
+}
+
+/* Makes numbers of a view equal, and some NaN. */
+static inline void tie_view(view *v, int flags)
+{
+    const int64_t n = v->x.all.n;
+    uint16_t *halves = calloc((size_t)n, sizeof *halves);
+
+    assert_non_null(halves);
+    for (int64_t i = 0; i < n; i++) {
+        const bool is_nan = flags & NANS && i % 13 < 2;
+        halves[i] = is_nan ? (i % 2 ? 0x7fc0 : 0xffc1) : narrow(rint(v->x.all.is[i]));
+        v->x.all.is[i] = is_nan ? (double)NAN : widen(halves[i]);
+    }
+    to_device(v->x.all.at, halves, (size_t)n * 2);
+    free(halves);
+    if (!v->scale.is) return;
+    v->scale.is[1] = 0;
+    to_device(v->scale.at, v->scale.is, (size_t)v->scale.n * sizeof(float));
 }
 
 static inline void free_view(view *v)

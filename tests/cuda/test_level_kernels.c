@@ -227,6 +227,21 @@ static void test_depth_rounds(void **state)
     check_depth_forward(&large, 1);
 }
 
+/* ---- dense convolutions ---- */
+
+/* The widest of the spaces: bottlenecks of Macro, features in front of a head. */
+static void test_dense_fits(void **state)
+{
+    static const int channels[][2] = {{256, 1536}, {1536, 256}, {256, 1280}, {3, 32}};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof channels / sizeof *channels; k++) {
+        const pada_conv conv =
+            pada_conv_make(channels[k][0], channels[k][1], 1, 1, 0, PADA_ACT_NONE);
+        assert_true(pada_cuda_level_dense_fits(&conv));
+    }
+}
+
 /* ---- sums ---- */
 
 /* One letter for each term: an identity, a batch norm, a mean over windows; backward gradients of them. */
@@ -247,6 +262,20 @@ static const sum_case sum_cases[] = {
     {{36, 5, 5}, 1, AFFINE | SLOPE | FINISH, "ip", {2, 2, 0}},
     {{2, 7, 7}, 1, SLICED, "iiii", {3, 1, 1}},
     {{520, 3, 4}, 3, AFFINE, "bp", {3, 1, 1}}, /* several chunks of channels */
+
+    {{36, 9, 9}, 3, AFFINE | FINISH | SLOPE, "bb", {3, 1, 1}},
+    {{72, 5, 7}, 3, SLICED | ALIGNED | FINISHES | ACCUMULATE, "ibp", {3, 2, 1}},
+    {{12, 6, 6}, 2, SLICED | ALIGNED | AFFINE | FINISH, "bpb", {3, 1, 1}},
+    {{40, 3, 3}, 2, FINISH, "bbb", {3, 1, 1}},
+
+    {{16, 32, 32},
+     48,
+     AFFINE | FINISHES | SLOPE,
+     "bi",
+     {3, 1, 1}}, /* several pixels for a thread */
+    {{64, 8, 8}, 3, AFFINE | SLICED | ALIGNED, "ib", {3, 1, 1}},
+    {{36, 16, 16}, 48, FINISH | ACCUMULATE, "pb", {3, 1, 1}},
+    {{8, 3, 3}, 1, 0, "i", {3, 1, 1}},
 };
 
 enum { SUM_CASES = sizeof sum_cases / sizeof *sum_cases };
@@ -396,6 +425,27 @@ static const pool_case pool_cases[] = {
     {{48, 6, 7}, 1, SLICED | ACCUMULATE | SLOPE, PADA_POOL_MAX, {5, 2, 2}, PADA_ACT_RELU},
     {{2, 8, 8}, 3, 0, PADA_POOL_MAX, {2, 2, 0}, PADA_ACT_NONE},
     {{520, 5, 5}, 3, NORM, PADA_POOL_MAX, {3, 1, 0}, PADA_ACT_RELU},
+
+    {{16, 9, 9}, 3, TIES | NANS, PADA_POOL_MAX, {3, 1, 1}, PADA_ACT_NONE},
+    {{16, 20, 33},
+     2,
+     TIES | NORM | AFFINE | SLOPE | FINISHES | ACCUMULATE,
+     PADA_POOL_MAX,
+     {3, 1, 1},
+     PADA_ACT_NONE},
+    {{36, 9, 8}, 3, TIES | NORM | FINISH, PADA_POOL_MAX, {3, 2, 1}, PADA_ACT_NONE},
+    {{72, 8, 8}, 3, SLICED | ALIGNED | NORM | AFFINE, PADA_POOL_MAX, {3, 1, 1}, PADA_ACT_NONE},
+    {{18, 7, 8}, 2, TIES | NANS | SLICED, PADA_POOL_MAX, {3, 2, 0}, PADA_ACT_NONE},
+    {{520, 5, 5}, 3, NORM | TIES, PADA_POOL_MAX, {3, 1, 2}, PADA_ACT_NONE},
+    {{36, 9, 9}, 3, NORM | AFFINE | FINISH, PADA_POOL_AVG, {3, 1, 1}, PADA_ACT_NONE},
+
+    {{16, 32, 32}, 48, TIES | FINISH, PADA_POOL_MAX, {3, 1, 1}, PADA_ACT_NONE},
+    {{64, 9, 8}, 3, NORM | FINISH | SLOPE, PADA_POOL_AVG, {3, 2, 1}, PADA_ACT_NONE},
+    {{64, 3, 4}, 2, TIES | NORM | NANS, PADA_POOL_MAX, {3, 3, 1}, PADA_ACT_NONE},
+    {{16, 7, 7}, 3, TIES | NANS | NORM | FINISH, PADA_POOL_MAX, {3, 1, 1}, PADA_ACT_NONE},
+    {{48, 8, 8}, 2, NORM, PADA_POOL_AVG, {4, 2, 1}, PADA_ACT_RELU},
+    {{16, 8, 8}, 2, TIES | NORM | AFFINE, PADA_POOL_MAX, {2, 2, 0}, PADA_ACT_NONE},
+    {{24, 2, 3}, 3, TIES, PADA_POOL_MAX, {3, 2, 1}, PADA_ACT_NONE},
 };
 
 enum { POOL_CASES = sizeof pool_cases / sizeof *pool_cases };
@@ -410,6 +460,7 @@ typedef struct pool_job {
 static cuda_level_pool make_pool(pool_job *j, const pool_case *k, bool backward, uint64_t seed)
 {
     *j = (pool_job){.x = make_view(k->in, k->n, k->flags, k->act, seed)};
+    if (k->flags & TIES) tie_view(&j->x, k->flags);
     assert_int_equal(pada_pool_shape(&k->pool, k->in, &j->out), PADA_OK);
     j->dy = make_gradient(j->out, k->n, k->flags & ~GRADIENT, seed + 100);
     j->to = make_result(backward ? k->in : j->out, k->n, k->flags, backward, seed + 200);
@@ -437,7 +488,7 @@ static double *pool_products(const pool_job *j, const pool_case *k, bool backwar
         double *y = &sums[backward ? 0 : at(&out, n, h, w, c)], largest = 0;
         for (int i = 0; i < pixels; i++) {
             const double x = view_get(&j->x, n, h0 + i / wide, w0 + i % wide, c);
-            if (best < 0 || x > largest) best = i, largest = x;
+            if (best < 0 || x > largest || x != x) best = i, largest = x;
             if (!backward && k->kind == PADA_POOL_AVG) *y += x / pixels;
         }
         if (!backward && k->kind == PADA_POOL_MAX) *y = largest;
@@ -449,19 +500,20 @@ static double *pool_products(const pool_job *j, const pool_case *k, bool backwar
     return sums;
 }
 
-static void check_pools(bool backward)
+static void check_pools(const pool_case *cases, bool backward)
 {
-    pool_job jobs[POOL_CASES];
-    cuda_level_pools launch = {.n = POOL_CASES};
+    pool_job jobs[CUDA_LEVEL_POOLS];
+    cuda_level_pools launch = {.n = CUDA_LEVEL_POOLS};
 
-    for (int k = 0; k < POOL_CASES; k++)
-        launch.at[k] = make_pool(&jobs[k], &pool_cases[k], backward, 1000 * (uint64_t)(k + 1));
+    for (int k = 0; k < launch.n; k++)
+        launch.at[k] = make_pool(&jobs[k], &cases[k], backward, 1000 * (uint64_t)(k + 1));
     check_cuda(backward ? pada_cuda_level_pool_grad(NULL, &launch)
                         : pada_cuda_level_pool_forward(NULL, &launch));
-    for (int k = 0; k < POOL_CASES; k++) {
-        char what[40];
-        snprintf(what, sizeof what, "%s of pool %d", backward ? "gradient" : "output", k);
-        check_result(what, &jobs[k].to, pool_products(&jobs[k], &pool_cases[k], backward));
+    for (int k = 0; k < launch.n; k++) {
+        char what[60];
+        snprintf(what, sizeof what, "%s of a pool of %d channels, %dx%d",
+                 backward ? "gradient" : "output", cases[k].in.c, cases[k].in.h, cases[k].in.w);
+        check_result(what, &jobs[k].to, pool_products(&jobs[k], &cases[k], backward));
         free_view(&jobs[k].x);
         free_gradient(&jobs[k].dy);
     }
@@ -470,15 +522,19 @@ static void check_pools(bool backward)
 static void test_pools(void **state)
 {
     (void)state;
-    check_pools(false);
-    check_pools(true);
+    assert_int_equal(POOL_CASES % CUDA_LEVEL_POOLS, 0);
+    for (int k = 0; k < POOL_CASES; k += CUDA_LEVEL_POOLS) {
+        check_pools(pool_cases + k, false);
+        check_pools(pool_cases + k, true);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_depth_forward), cmocka_unit_test(test_depth_back),
-        cmocka_unit_test(test_depth_rounds),  cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_depth_rounds),  cmocka_unit_test(test_dense_fits),
+        cmocka_unit_test(test_sums),
         cmocka_unit_test(test_pools),
     };
     return cmocka_run_group_tests(tests, find_device, NULL);

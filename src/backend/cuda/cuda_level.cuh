@@ -47,7 +47,7 @@ struct cuda_divisor {
     unsigned by, factor;
 };
 
-static __device__ __forceinline__ cuda_divisor cuda_prepare_divisor(int by)
+static __host__ __device__ __forceinline__ cuda_divisor cuda_prepare_divisor(int by)
 {
     return {(unsigned)by, by == 1 ? ~0u : (unsigned)(((uint64_t)1 << 32) / (unsigned)by)};
 }
@@ -62,7 +62,7 @@ static __device__ __forceinline__ int cuda_divide(int n, cuda_divisor d)
 
 /* ---- elements ---- */
 
-/* Whether 8 channels can be moved at once. */
+/* Whether 8 channels can be moved at once; 4 can be where cuda_fetch and cuda_store are told that they are wide. */
 static __device__ __forceinline__ bool cuda_is_wide(const void *data, int64_t image, int pitch)
 {
     return image % 8 == 0 && pitch % 8 == 0 && (uintptr_t)data % 16 == 0;
@@ -87,6 +87,12 @@ static __device__ __forceinline__ cuda_raw<W> cuda_fetch(const void *data, int64
 #pragma unroll
         for (int k = 0; k < W / 2; k++)
             raw.pair[k] = pairs[k];
+        return raw;
+    }
+    if (W == 4 && wide && valid >= 4) {
+        const uint2 all = *(const uint2 *)from;
+        raw.pair[0] = all.x;
+        raw.pair[W / 2 - 1] = all.y;
         return raw;
     }
 #pragma unroll
@@ -121,6 +127,10 @@ static __device__ __forceinline__ void cuda_store(void *data, int64_t i, int val
     if (W == 8 && wide && valid >= 8) {
         *(uint4 *)to = make_uint4(cuda_pair(v[0], v[1]), cuda_pair(v[2], v[3]),
                                   cuda_pair(v[4], v[5]), cuda_pair(v[6], v[7]));
+        return;
+    }
+    if (W == 4 && wide && valid >= 4) {
+        *(uint2 *)to = make_uint2(cuda_pair(v[0], v[1]), cuda_pair(v[W - 2], v[W - 1]));
         return;
     }
 #pragma unroll
@@ -321,27 +331,40 @@ static __device__ __forceinline__ bool cuda_is_wide(const cuda_result &to)
     return wide;
 }
 
-/* Mean and 1/deviation, or the coefficients of dz = a dy + b z + c, of one channel. */
+/* 1/x of a positive number to 46 bits, without the division that is a function of many instructions. */
+static __device__ __forceinline__ double cuda_invert(double x)
+{
+    const double near = 1 / (float)x;
+
+    return near * (2 - x * near);
+}
+
+/* Mean and 1/deviation, or the coefficients of dz = a dy + b z + c, of one channel. In double is what may cancel. */
 static __device__ inline void cuda_finish_channel(const cuda_finish &f, int channels, int c)
 {
+    const bool is_norm = f.z;
+    const float mean = is_norm ? f.mean[c] : 0, rstd = is_norm ? f.rstd[c] : 0;
+    const float scale = is_norm && f.scale ? f.scale[c] : 1;
+    const float grad_scale = f.grad_scale ? f.grad_scale[c] : 0;
+    const float grad_shift = f.grad_shift ? f.grad_shift[c] : 0;
     const double sum = cuda_read_sum(f.sums, channels, 2 * c);
     const double products = cuda_read_sum(f.sums, channels, 2 * c + 1);
-    const double share = 1 / f.count;
+    const double share = cuda_invert(f.count);
 
-    if (!f.z) {
-        const double mean = sum * share, variance = products * share - mean * mean;
-        f.mean[c] = (float)mean;
-        f.rstd[c] = (float)rsqrt((variance < 0 ? 0 : variance) + f.epsilon);
+    if (!is_norm) {
+        const double average = sum * share, variance = products * share - average * average;
+        f.mean[c] = (float)average;
+        f.rstd[c] = rsqrtf((float)((variance < 0 ? 0 : variance) + f.epsilon));
         return;
     }
-    const double mean = f.mean[c], rstd = f.rstd[c], scale = f.scale ? f.scale[c] : 1;
     const double centred = products - mean * sum; /* of dy (z - mean) */
-    const double slope = scale * rstd * rstd * rstd * centred * share;
-    f.coef[c] = (float)(scale * rstd);
+    const double factor = (double)scale * rstd;
+    const double slope = factor * rstd * rstd * centred * share;
+    f.coef[c] = (float)factor;
     f.coef[f.vector + c] = (float)-slope;
-    f.coef[2 * f.vector + c] = (float)(slope * mean - scale * rstd * sum * share);
-    if (f.grad_scale) f.grad_scale[c] += (float)(centred * rstd);
-    if (f.grad_shift) f.grad_shift[c] += (float)sum;
+    f.coef[2 * f.vector + c] = (float)(slope * mean - factor * sum * share);
+    if (f.grad_scale) f.grad_scale[c] = grad_scale + (float)(centred * rstd);
+    if (f.grad_shift) f.grad_shift[c] = grad_shift + (float)sum;
 }
 
 /* Floats of shared memory that cuda_end_results wants of a block of so many threads. */
@@ -350,62 +373,83 @@ template <int W> static constexpr int cuda_tally_floats(int threads)
     return threads * W * (1 + CUDA_FINISHES);
 }
 
+/* The tallies in shared memory as [value][slot][lane], so that neighbours write side by side. */
+template <int W>
+static __device__ __forceinline__ void cuda_stage_tally(const cuda_tally<W> &tally, int n_finishes,
+                                                        int pitch, float *to)
+{
+#pragma unroll
+    for (int k = 0; k < W; k++)
+        to[k * pitch] = tally.u[k];
+#pragma unroll
+    for (int f = 0; f < CUDA_FINISHES; f++)
+        if (f < n_finishes)
+#pragma unroll
+            for (int k = 0; k < W; k++)
+                to[(W * (1 + f) + k) * pitch] = tally.product[f][k];
+}
+
+/* Adds the sum of one value of a channel over the block to those of the job. */
+static __device__ __forceinline__ void cuda_give_share(const cuda_result &to, int channels, int c,
+                                                       int which, float sum)
+{
+    if (which > 0) {
+        cuda_add_share(to.finishes[which - 1].sums, channels, 2 * c + 1, sum);
+        return;
+    }
+    for (int f = 0; f < to.n_finishes; f++)
+        cuda_add_share(to.finishes[f].sums, channels, 2 * c, sum);
+}
+
 /* Adds up the tallies of a block, of all threads, and gives its share to the sums; the last of the `blocks` of the job
- * finishes them. The lanes of the block have channels from `first` on, W each; `shared` is free. */
+ * finishes them. The lanes of the block have channels from `first` on, W each; `shared` is free. Several neighbours in
+ * a warp, a power of two, share a sum where there are more threads than sums. */
 template <int W>
 static __device__ inline void cuda_end_results(const cuda_result &to, int channels, int first,
                                                int lane, int lanes, int slot, int slots, int blocks,
                                                const cuda_tally<W> &tally, float *shared)
 {
-    constexpr int EACH = W * (1 + CUDA_FINISHES);
-    const int thread = slot * lanes + lane, threads = slots * lanes;
-    __shared__ int is_last;
+    const int thread = (int)(threadIdx.y * blockDim.x + threadIdx.x);
+    const int threads = (int)(blockDim.x * blockDim.y), values = W * (1 + to.n_finishes) * lanes;
+    int log = 0; /* of how many share a sum */
 
     if (to.n_finishes == 0) return;
-    if (lane < lanes && slot < slots) {
-        float *mine = shared + (slot * lanes + lane) * EACH;
-#pragma unroll
-        for (int k = 0; k < W; k++) {
-            mine[k] = tally.u[k];
-#pragma unroll
-            for (int f = 0; f < CUDA_FINISHES; f++)
-                mine[W * (1 + f) + k] = tally.product[f][k];
-        }
-    }
+    if (lane < lanes && slot < slots)
+        cuda_stage_tally<W>(tally, to.n_finishes, slots * lanes, shared + slot * lanes + lane);
+    while (log < 5 && values << (log + 1) <= threads && 2 << log <= slots)
+        log++;
     __syncthreads();
-    /* Several threads share a sum, each with every parts-th slot; the first adds up what they have. */
-    const int values = lanes * EACH, parts = values < threads ? min(threads / values, slots) : 1;
-    for (int i = thread; i < values * parts && slot < slots; i += threads) {
+    for (int begin = 0; begin < values << log; begin += threads) {
+        const int i = (begin + thread) >> log, part = thread & ((1 << log) - 1);
+        const int value = i / lanes, at = i - value * lanes, c = first + at * W + value % W;
         float sum = 0;
-        for (int s = i / values; s < slots; s += parts)
-            sum += shared[s * values + i % values];
-        shared[i] = sum; /* slot i / values: nobody else reads it */
-    }
-    __syncthreads();
-    for (int i = thread; i < values && slot < slots; i += threads) {
-        const int which = i % EACH / W - 1, c = first + i / EACH * W + i % W;
-        if (which >= to.n_finishes || c >= channels) continue;
-        float sum = 0;
-        for (int p = 0; p < parts; p++)
-            sum += shared[p * values + i];
-        if (which >= 0) {
-            cuda_add_share(to.finishes[which].sums, channels, 2 * c + 1, sum);
-            continue;
+        if (i < values) {
+            const float *from = shared + value * slots * lanes + at;
+#pragma unroll 4
+            for (int s = part; s < slots; s += 1 << log)
+                sum += from[s * lanes];
         }
-        for (int f = 0; f < to.n_finishes; f++)
-            cuda_add_share(to.finishes[f].sums, channels, 2 * c, sum);
+        for (int mask = 1; mask < 1 << log; mask *= 2)
+            sum += cuda_exchange(sum, mask);
+        if (i < values && part == 0 && c < channels)
+            cuda_give_share(to, channels, c, value / W, sum);
     }
-    cuda_fence();
     __syncthreads();
-    if (threadIdx.x == 0 && threadIdx.y == 0)
-        is_last = cuda_count(to.finishes[0].sums + CUDA_UNITS * 2 * channels + 1) == blocks - 1;
+    int *is_last = (int *)shared;
+    if (thread ==
+        0) { /* the fences are also for what the others did before, or do behind, a barrier */
+        cuda_fence();
+        *is_last = cuda_count(to.finishes[0].sums + CUDA_UNITS * 2 * channels + 1) == blocks - 1;
+        cuda_fence();
+    }
     __syncthreads();
-    if (!is_last) return;
-    cuda_fence();
-    for (int f = 0; f < to.n_finishes; f++)
-        for (int c = (int)(threadIdx.y * blockDim.x + threadIdx.x); c < channels;
-             c += (int)(blockDim.x * blockDim.y))
-            cuda_finish_channel(to.finishes[f], channels, c);
+    if (!*is_last) return;
+    for (int i = thread; i < to.n_finishes * channels; i += threads) {
+        const int f = i >= channels;
+        cuda_finish_channel(to.finishes[f], channels, i - f * channels);
+    }
 }
+
+static_assert(CUDA_FINISHES == 2, "cuda_end_results finishes one or two norms");
 
 #endif

@@ -11,7 +11,7 @@ enum {
     DENSE_THREADS = 128, /* of a block: four warps */
     DENSE_DEPTH = 32,    /* channels that are read at a time */
     DENSE_COLUMNS = 64,  /* channels of the result, of a block */
-    DENSE_MOST = 1376    /* channels on either side */
+    DENSE_MOST = 1536    /* channels on either side */
 };
 
 static __host__ __device__ inline int dense_taps(const pada_conv *conv)

@@ -6,11 +6,89 @@
 
 #include "backend/cuda/cuda_level.cuh"
 
-/* Channels of a thread: as many as can be moved at once, where there are only such words. */
-static __host__ __device__ inline int level_width(int channels)
+/* ---- windows of 3x3, which most are ---- */
+
+/* 1/n; n is nearly always 1, 2 or 3. */
+static __device__ __forceinline__ float level_share(int n)
 {
-    return channels % 8 == 0 ? 8 : 2;
+    return n == 3 ? 1.0f / 3 : n == 2 ? 0.5f : n == 1 ? 1.0f : 1 / (float)n;
 }
+
+/* Three rows (or columns), -1 for those that are not there, and their shares of a mean. */
+struct level_side {
+    int at[3];
+    float share[3];
+};
+
+/* Those of n that the window of output o holds. */
+static __device__ __forceinline__ level_side level_window_side(int o, int n, const pada_pool &pool)
+{
+    const int begin = o * pool.stride - pool.pad;
+    const float share = level_share(min(begin + 3, n) - (begin < 0 ? 0 : begin));
+    level_side side;
+
+#pragma unroll
+    for (int k = 0; k < 3; k++) {
+        side.at[k] = begin + k >= 0 && begin + k < n ? begin + k : -1;
+        side.share[k] = side.at[k] >= 0 ? share : 0;
+    }
+    return side;
+}
+
+/* The windows of n_out that hold input i of n, in order; i is number 2 - k in window k. */
+static __device__ __forceinline__ level_side level_reader_side(int i, int n, int n_out,
+                                                               const pada_pool &pool,
+                                                               cuda_divisor stride)
+{
+    level_side side;
+
+#pragma unroll
+    for (int k = 0; k < 3; k++) {
+        const int begin = i - 2 + k, from = begin + pool.pad;
+        const int o = cuda_divide(from < 0 ? 0 : from, stride);
+        const bool is = from >= 0 && o * (int)stride.by == from && o < n_out;
+        side.at[k] = is ? o : -1;
+        side.share[k] = is ? level_share(min(begin + 3, n) - (begin < 0 ? 0 : begin)) : 0;
+    }
+    return side;
+}
+
+/* What lies there, zeros where nothing does: all loads are under way together. `from` is the first element. */
+template <int W>
+static __device__ __forceinline__ void level_fetch9(const void *data, int64_t from, int pitch,
+                                                    int width, const level_side &h,
+                                                    const level_side &w, cuda_raw<W> v[9])
+{
+#pragma unroll
+    for (int i = 0; i < 9; i++) {
+        v[i] = {};
+        if (h.at[i / 3] >= 0 && w.at[i % 3] >= 0)
+            v[i] = cuda_fetch<W>(data, from + (int64_t)(h.at[i / 3] * width + w.at[i % 3]) * pitch,
+                                 W, true);
+    }
+}
+
+/* Adds them by their shares. */
+template <int W>
+static __device__ __forceinline__ void level_add9(const void *data, int64_t from, int pitch,
+                                                  int width, const level_side &h,
+                                                  const level_side &w, float sum[W])
+{
+    cuda_raw<W> raw[9];
+
+    level_fetch9<W>(data, from, pitch, width, h, w, raw);
+#pragma unroll
+    for (int i = 0; i < 9; i++) {
+        const float share = h.share[i / 3] * w.share[i % 3];
+        float v[W];
+        cuda_unpack<W>(raw[i], v);
+#pragma unroll
+        for (int e = 0; e < W; e++)
+            sum[e] += share * v[e];
+    }
+}
+
+/* ---- any windows ---- */
 
 /* Adds the mean over the window of output (h, w) of a pool, whose input has this shape. */
 template <int W, typename Reader>

@@ -50,6 +50,18 @@ static __device__ __forceinline__ uint32_t cuda_relu2(uint32_t)
     return 0;
 }
 
+static __device__ __forceinline__ uint32_t cuda_max2(uint32_t, uint32_t)
+{
+    __trap();
+    return 0;
+}
+
+static __device__ __forceinline__ uint32_t cuda_order2(uint32_t, uint32_t)
+{
+    __trap();
+    return 0;
+}
+
 static __device__ __forceinline__ void cuda_mma(float[4], const uint32_t[4], uint32_t, uint32_t)
 {
     __trap();
@@ -71,6 +83,25 @@ static __device__ __forceinline__ uint32_t cuda_relu2(uint32_t pair) /* keeps Na
 
     asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(positive) : "r"(pair), "r"(0));
     return positive;
+}
+
+static __device__ __forceinline__ uint32_t cuda_max2(uint32_t a, uint32_t b) /* keeps NaN */
+{
+    uint32_t larger;
+
+    asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(larger) : "r"(a), "r"(b));
+    return larger;
+}
+
+/* x times a sign, which is 1, -1 or 0, as integers of 16 bits that have the order of the numbers: equal zeros, and
+ * every NaN as 0x7fff. */
+static __device__ __forceinline__ uint32_t cuda_order2(uint32_t x, uint32_t sign)
+{
+    uint32_t signs;
+
+    asm("fma.rn.bf16x2 %0, %0, %1, %2;" : "+r"(x) : "r"(sign), "r"(0));
+    asm("prmt.b32 %0, %1, %1, 0xbb99;" : "=r"(signs) : "r"(x)); /* 0xffff where it is negative */
+    return x ^ (signs & 0x7fff7fffu);
 }
 
 /* c += a b */
@@ -167,6 +198,20 @@ static inline uint32_t cuda_relu2(uint32_t pair)
     const float low = cuda_low(pair), high = cuda_high(pair);
 
     return (low <= 0 ? 0 : pair & 0xffffu) | (high <= 0 ? 0 : pair & 0xffff0000u);
+}
+
+static inline uint32_t cuda_max2(uint32_t a, uint32_t b)
+{
+    const float low = cuda_low(a), high = cuda_high(a);
+
+    return (low > cuda_low(b) || low != low ? a & 0xffffu : b & 0xffffu) |
+           (high > cuda_high(b) || high != high ? a & 0xffff0000u : b & 0xffff0000u);
+}
+
+static inline uint32_t cuda_order2(uint32_t x, uint32_t sign)
+{
+    x = cuda_pair(cuda_low(x) * cuda_low(sign) + 0, cuda_high(x) * cuda_high(sign) + 0);
+    return x ^ (x >> 15 & 0x10001u) * 0x7fffu;
 }
 
 static inline uint32_t cuda_shared_address(const void *shared)
