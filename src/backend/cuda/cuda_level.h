@@ -70,6 +70,14 @@ typedef struct cuda_result {
     cuda_finish finishes[CUDA_FINISHES];
 } cuda_result;
 
+/* What the launch of a dense convolution works out once for all blocks. */
+typedef struct cuda_dense_hints {
+    unsigned plane, width; /* factors for divisions by pixels of an image and of a row */
+    bool joined_in,
+        joined_out; /* all pixels that are read, or written, lie in one piece, in order */
+    bool wide_in, wide_x, wide_to; /* a lane's channels can be moved at once */
+} cuda_dense_hints;
+
 /* A convolution. Forward, `to` is its output; backward, `to` is the gradient of x, or `partial` gets that of the weights. */
 typedef struct cuda_level_conv {
     pada_conv conv;
@@ -82,6 +90,7 @@ typedef struct cuda_level_conv {
     float *partial;       /* [split][weights] */
     int splits;
     cuda_result to;
+    cuda_dense_hints hints; /* dense: set by the launch */
 } cuda_level_conv;
 
 enum { CUDA_LEVEL_CONVS = 8 /* of one launch, whose arguments may have 4 KB */ };
@@ -109,15 +118,14 @@ cudaError_t pada_cuda_level_dense_grad_in(cudaStream_t stream, const cuda_level_
 cudaError_t pada_cuda_level_dense_weights(cudaStream_t stream, const cuda_level_convs *jobs);
 int pada_cuda_level_dense_splits(const pada_conv *conv, pada_shape out, int n_images);
 
-/* Weights as the products want them: bfloat16 [tap][rows][columns], zeros behind the last channel; rows are channels of
- * the result, columns those that are read. The transposed ones, for gradients, come behind. */
+/* Weights as the products want them (cuda_level_dense_pack.cu). The transposed ones, for gradients, come behind. */
 int64_t pada_cuda_dense_pack_bytes(const pada_conv *conv);
 /* Bytes before the transposed ones. */
 int64_t pada_cuda_dense_pack_half(const pada_conv *conv);
 
 typedef struct cuda_dense_pack {
     int64_t weight, to; /* floats, bytes */
-    int c_in, c_out, taps;
+    int c_in, c_out, taps, lane_channels;
 } cuda_dense_pack;
 
 #define CUDA_MAX_PACKS 100 /* of one launch */
