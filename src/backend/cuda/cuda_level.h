@@ -110,7 +110,9 @@ cudaError_t pada_cuda_level_depth_weights(cudaStream_t stream, const cuda_level_
 /* Into how many partial sums the gradient of the weights is divided. */
 int pada_cuda_level_depth_splits(const pada_conv *conv, pada_shape out, int n_images);
 
-/* ---- cuda_level_dense.cu: dense ones on tensor cores, of any kernel, stride, dilation and offset ---- */
+/* ---- cuda_level_dense.cu: dense ones on tensor cores, of any kernel, stride, dilation and offset ----
+ *
+ * Outputs have moments, or no sums; nothing is there before. Sums over gradients are those of batch norms. */
 
 bool pada_cuda_level_dense_fits(const pada_conv *conv);
 cudaError_t pada_cuda_level_dense_forward(cudaStream_t stream, const cuda_level_convs *jobs);

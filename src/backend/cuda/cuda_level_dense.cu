@@ -16,11 +16,14 @@ enum {
     THREADS = WARPS * 32,
     SETS = 2, /* divides WARPS */
     ROWS = 16,
-    DEPTH = 64,
+    LONGEST = 64, /* step; coefficients are padded to it */
     SLOPES = SETS * DENSE_COLUMNS,
     PER_SM = 4,
     BLOCKS = PER_SM * 132 /* of a launch: as many as an H200 runs at a time */
 };
+
+/* Channels of a step. Backward, each comes with another number, z. */
+template <bool BACK> static constexpr int DEPTH = BACK ? 32 : LONGEST;
 
 /* The sizes of a product, and this warp's part of it. */
 struct product {
@@ -52,7 +55,7 @@ static __device__ __forceinline__ product plan(const cuda_level_conv &j, int blo
     p.turns = dense_turns(&j.conv);
     p.columns = BACK ? dense_depth(&j.conv) : j.conv.c_out;
     p.depth = BACK ? j.conv.c_out : dense_depth(&j.conv);
-    p.padded = dense_round(p.depth, DEPTH);
+    p.padded = dense_round(p.depth, LONGEST);
     p.sets = count_sets(p.columns);
     p.set = warp % p.sets;
     const int groups = dense_divide_up(p.columns, p.sets * DENSE_COLUMNS);
@@ -74,14 +77,14 @@ struct step {
     int tile, tap, k;
 };
 
-static __device__ __forceinline__ bool is_last(const product &p, const step &s)
+template <bool BACK> static __device__ __forceinline__ bool is_last(const product &p, const step &s)
 {
-    return s.k + DEPTH >= p.depth && s.tap + 1 == p.turns;
+    return s.k + DEPTH<BACK> >= p.depth && s.tap + 1 == p.turns;
 }
 
-static __device__ __forceinline__ step next_of(const product &p, step s)
+template <bool BACK> static __device__ __forceinline__ step next_of(const product &p, step s)
 {
-    s.k += DEPTH;
+    s.k += DEPTH<BACK>;
     if (s.k < p.depth) return s;
     s.k = 0;
     if (++s.tap < p.turns) return s;
@@ -92,7 +95,7 @@ static __device__ __forceinline__ step next_of(const product &p, step s)
 
 /* What a lane has of pixels g and g + 8. Chunks behind the last channel are not read, nor used. */
 template <int W, bool BACK> struct cargo {
-    static constexpr int CHUNKS = DEPTH / (4 * W);
+    static constexpr int CHUNKS = DEPTH<BACK> / (4 * W);
     cuda_raw<W> value[2][CHUNKS], z[BACK ? 2 : 1][BACK ? CHUNKS : 1];
     bool is[2]; /* not outside of the image */
 };
@@ -103,7 +106,7 @@ static __device__ __forceinline__ void gather(const cuda_level_conv &j, const pr
                                               const dense_number *numbers, cuda_raw<W> *to)
 {
 #pragma unroll
-    for (int chunk = 0; chunk < DEPTH / (4 * W); chunk++) {
+    for (int chunk = 0; chunk < DEPTH<false> / (4 * W); chunk++) {
         const int c = k + chunk * 4 * W;
         if (c >= p.depth) break;
 #pragma unroll
@@ -142,7 +145,7 @@ static __device__ __forceinline__ void load_step(const cuda_level_conv &j, const
                  : dense_begin(j.hints.joined_in, row, spot, j.x.image, j.x.pitch);
         const int64_t z = dense_begin(j.hints.joined_in, row, spot, j.dz.z_image, j.dz.z_pitch);
 #pragma unroll
-        for (int chunk = 0; chunk < DEPTH / (4 * W); chunk++) {
+        for (int chunk = 0; chunk < DEPTH<BACK> / (4 * W); chunk++) {
             if (s.k + chunk * 4 * W >= p.depth) break;
             const int c = s.k + chunk * 4 * W + lane % 4 * W;
             const int valid = to->is[half] ? p.depth - c : 0;
@@ -234,7 +237,7 @@ static __device__ __forceinline__ void multiply(const cuda_level_conv &j, const 
                         ((s.tap * steps + s.k / 16) * vectors + p.column / 16) * 32;
 
 #pragma unroll
-    for (int k = 0; k < DEPTH / 16; k++) {
+    for (int k = 0; k < DEPTH<BACK> / 16; k++) {
         const int chunk = k / (W / 4), pair = k % (W / 4) * 2;
         if (s.k + chunk * 4 * W >= p.depth) break;
         const uint32_t a[4] = {cargo.value[0][chunk].pair[pair], cargo.value[1][chunk].pair[pair],
@@ -328,76 +331,55 @@ static __device__ __forceinline__ void meet_results(const cuda_result &to, const
     }
 }
 
-/* Adds the results of both pixels to the tallies; pixels that are not there have zeros. */
-template <int W>
-static __device__ __forceinline__ void tally_results(const cuda_result &to, const cuda_met<W> *met,
-                                                     const float (&v)[2][W], float *tally, int set)
+/* Adds the results of a pixel to the tallies. */
+template <int W, bool BACK>
+static __device__ __forceinline__ void tally_results(const cuda_result &to, const cuda_met<W> &met,
+                                                     const float v[W], float *tally, int set)
 {
-    float sum[W];
+    float product[W], other[W];
 
     if (to.n_finishes == 0) return;
+    add_tally<W>(tally, 0, set, v);
 #pragma unroll
-    for (int k = 0; k < W; k++)
-        sum[k] = v[0][k] + v[1][k];
-    add_tally<W>(tally, 0, set, sum);
-#pragma unroll
-    for (int f = 0; f < CUDA_FINISHES; f++) {
+    for (int f = 0; f < (BACK ? CUDA_FINISHES : 1); f++) {
         if (f >= to.n_finishes) break;
-        if (to.finishes[f].z) {
-            float z[2][W];
-            cuda_unpack<W>(met[0].z[f], z[0]);
-            cuda_unpack<W>(met[1].z[f], z[1]);
+        if (BACK) cuda_unpack<W>(met.z[f], other);
 #pragma unroll
-            for (int k = 0; k < W; k++)
-                sum[k] = v[0][k] * z[0][k] + v[1][k] * z[1][k];
-        } else {
-#pragma unroll
-            for (int k = 0; k < W; k++)
-                sum[k] = v[0][k] * v[0][k] + v[1][k] * v[1][k];
-        }
-        add_tally<W>(tally, 1 + f, set, sum);
+        for (int k = 0; k < W; k++)
+            product[k] = v[k] * (BACK ? other[k] : v[k]);
+        add_tally<W>(tally, 1 + f, set, product);
     }
 }
 
-/* Writes a tile. */
-template <int W>
+/* Writes a tile. Forward, results meet nothing. */
+template <int W, bool BACK>
 static __device__ __forceinline__ void write_tile(const cuda_level_conv &j, const product &p,
                                                   int tile, const float *slopes, float *tally,
                                                   const float acc[8][4])
 {
-    const int lane = (int)threadIdx.x % 32, row = tile * ROWS + lane / 4;
-    cuda_spot spots[2];
+    const int lane = (int)threadIdx.x % 32;
 
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-        spots[half] = {row + half * 8 < p.rows.n ? 0 : -1, 0};
-        if (!j.hints.joined_out) spots[half] = dense_locate(row + half * 8, p.rows.n, p.rows);
-    }
+        const int row = tile * ROWS + lane / 4 + half * 8;
+        cuda_spot spot = {0, 0};
+        if (!j.hints.joined_out) spot = dense_locate(row, p.rows.n, p.rows);
+        if (row >= p.rows.n) break;
+        const int64_t begin = dense_begin(j.hints.joined_out, row, spot, j.to.image, j.to.pitch);
 #pragma unroll
-    for (int set = 0; set < 16 / W; set++) {
-        const int at = set * 4 * W + lane % 4 * W, c = p.column + at, valid = p.columns - c;
-        if (set * 4 * W >= p.here) break;
-        cuda_met<W> met[2] = {};
-        float v[2][W];
-#pragma unroll
-        for (int half = 0; half < 2; half++)
-            if (spots[half].image >= 0 && valid > 0)
-                met[half] = meet<W>(j, row + half * 8, spots[half], c, valid);
-#pragma unroll
-        for (int half = 0; half < 2; half++) {
-            const bool is = spots[half].image >= 0 && valid > 0;
+        for (int set = 0; set < 16 / W; set++) {
+            const int at = set * 4 * W + lane % 4 * W, c = p.column + at, valid = p.columns - c;
+            if (valid <= 0) break;
+            cuda_met<W> met;
+            float v[W];
+            if (BACK) met = meet<W>(j, row, spot, c, valid);
 #pragma unroll
             for (int k = 0; k < W; k++)
-                v[half][k] = is ? acc[set * (W / 2) + k / 2][half * 2 + k % 2] : 0;
-            meet_results<W>(j.to, met[half], slopes + p.set * DENSE_COLUMNS + at, v[half]);
-            if (is)
-                dense_store<W>(j.to.data,
-                               dense_begin(j.hints.joined_out, row + half * 8, spots[half],
-                                           j.to.image, j.to.pitch) +
-                                   c,
-                               valid, j.hints.wide_to, v[half]);
+                v[k] = acc[set * (W / 2) + k / 2][half * 2 + k % 2];
+            if (BACK) meet_results<W>(j.to, met, slopes + p.set * DENSE_COLUMNS + at, v);
+            dense_store<W>(j.to.data, begin + c, valid, j.hints.wide_to, v);
+            tally_results<W, BACK>(j.to, met, v, tally, set);
         }
-        tally_results<W>(j.to, met, v, tally, set);
     }
 }
 
@@ -439,7 +421,10 @@ __global__ static void __launch_bounds__(THREADS, PER_SM)
 {
     CUDA_DYNAMIC_SHARED(shared);
     const int job = cuda_find_job(jobs);
-    const cuda_level_conv &j = jobs.at[job];
+    __shared__ cuda_level_conv j; /* as a parameter, its fields would take registers all the time */
+    for (int i = (int)threadIdx.x; i < (int)(sizeof j / 4); i += THREADS)
+        ((uint32_t *)&j)[i] = ((const uint32_t *)&jobs.at[job])[i];
+    __syncthreads();
     const product p =
         plan<BACK>(j, (int)blockIdx.x - jobs.first[job], jobs.first[job + 1] - jobs.first[job]);
     float *coefs = (float *)shared, *slopes = coefs + 3 * p.padded, *tally = slopes + 2 * SLOPES;
@@ -460,19 +445,19 @@ __global__ static void __launch_bounds__(THREADS, PER_SM)
         __syncthreads();
     }
     while (s.tile * ROWS < p.rows.n) {
-        const step after = next_of(p, s);
+        const step after = next_of<BACK>(p, s);
         now = next;
         if (!IMAGE)
 #pragma unroll
-            for (int chunk = 0; chunk < DEPTH / (4 * W); chunk++) {
+            for (int chunk = 0; chunk < DEPTH<BACK> / (4 * W); chunk++) {
                 const int c = s.k + chunk * 4 * W;
                 if (c >= p.depth) break;
                 apply<W, BACK>(j, p, coefs, c + (int)threadIdx.x % 4 * W, chunk, &now);
             }
         if (after.tile * ROWS < p.rows.n) load_step<W, BACK, IMAGE>(j, p, after, numbers, &next);
         multiply<W, BACK>(j, p, s, now, acc);
-        if (is_last(p, s)) {
-            write_tile<W>(j, p, s.tile, slopes, tally, acc);
+        if (is_last<BACK>(p, s)) {
+            write_tile<W, BACK>(j, p, s.tile, slopes, tally, acc);
 #pragma unroll
             for (int i = 0; i < 32; i++)
                 acc[i / 4][i % 4] = 0;
@@ -486,7 +471,7 @@ __global__ static void __launch_bounds__(THREADS, PER_SM)
 
 static size_t shared_bytes(const cuda_level_conv &j, bool back)
 {
-    const int depth = dense_round(back ? j.conv.c_out : dense_depth(&j.conv), DEPTH);
+    const int depth = dense_round(back ? j.conv.c_out : dense_depth(&j.conv), LONGEST);
     const int sums = j.to.n_finishes ? (1 + j.to.n_finishes) * 16 * THREADS : 0;
 
     static_assert(cuda_tally_floats<8>(THREADS) <= 2 * 16 * THREADS, "sums take the same place");
@@ -511,7 +496,7 @@ static cudaError_t launch_products(cudaStream_t stream, const cuda_level_convs *
         const int depth = BACK ? j.conv.c_out : dense_depth(&j.conv);
         work[placed.n] = {dense_divide_up(columns, sets * DENSE_COLUMNS),
                           dense_divide_up(tiles, WARPS / sets),
-                          1 + dense_turns(&j.conv) * dense_divide_up(depth, DEPTH)};
+                          1 + dense_turns(&j.conv) * dense_divide_up(depth, DEPTH<BACK>)};
         placed.at[placed.n] = j;
         placed.at[placed.n++].hints = dense_hint(j, rows, BACK, W);
         bytes = shared_bytes(j, BACK) > bytes ? shared_bytes(j, BACK) : bytes;
