@@ -47,6 +47,7 @@ static const dense_case image_cases[] = {
     {3, 108, 3, 1, 1, 1, 0, 6, 6, 1, SLICED | GRADIENT, PADA_ACT_NONE},
     {3, 64, 7, 2, 1, 3, 0, 11, 9, 1, GRADIENT | FINISH, PADA_ACT_NONE},
     {1, 20, 5, 1, 1, 2, 0, 5, 6, 2, FINISH, PADA_ACT_NONE},
+    {3, 16, 1, 1, 1, 0, 0, 5, 7, 3, FINISH | GRADIENT, PADA_ACT_NONE},
 };
 
 enum {

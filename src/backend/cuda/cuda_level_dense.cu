@@ -129,7 +129,7 @@ static __device__ __forceinline__ void load_step(const cuda_level_conv &j, const
     for (int half = 0; half < 2; half++) {
         const int row = s.tile * ROWS + half * 8 + lane / 4;
         cuda_spot spot = {row < p.rows.n ? 0 : -1, 0};
-        if (!j.hints.joined_in) spot = dense_locate(row, p.rows.n, p.rows);
+        if (IMAGE || !j.hints.joined_in) spot = dense_locate(row, p.rows.n, p.rows);
         if (IMAGE) {
             gather<W>(j, p, dense_find_corner(j, spot, p.rows.width), s.k, numbers,
                       to->value[half]);

@@ -117,7 +117,7 @@ static __device__ __forceinline__ void load_step(const cuda_level_conv &j, const
 {
     const int lane = (int)threadIdx.x % 32, c_out = s.out + lane / 4 * EACH;
     const int c_in = s.in + lane / 4 * EACH;
-    const bool joined = j.hints.joined_in;
+    const bool joined = !IMAGE && j.hints.joined_in;
 
     to->is = to->is_x = 0;
 #pragma unroll
