@@ -3,21 +3,18 @@
  * A warp makes tiles of ROWS pixels and DENSE_COLUMNS channels, one after the other, DEPTH channels that are read at a
  * time: a step. Its lanes load fragments from memory, apply norm and activation, or the coefficients of a gradient,
  * and write results from the accumulators (cuda_level_dense.cuh); the loads of the next step are under way meanwhile.
- * Warps of a block have the same pixels for up to SETS sets of columns, so that all but one find them in the first
+ * Warps of a block have the same pixels for up to DENSE_SETS sets of columns, so that all but one find them in the first
  * cache, as they find the weights. Shared memory has what depends on channels alone:
  *
  *   coefs   [3][depth]            of the norm (factor, shift) or of the gradient (a, b, c); or numbers of an image
- *   slopes  [2][SETS][64]         factor and shift in front of the activation whose slope results are multiplied by
+ *   slopes  [2][DENSE_SETS][64]         factor and shift in front of the activation whose slope results are multiplied by
  *   tally   [sums][WARPS * 32]    what threads keep of their results; then, what cuda_end_results wants */
-#include "backend/cuda/cuda_level_dense.cuh"
+#include "backend/cuda/cuda_level_dense_result.cuh"
 
 enum {
-    WARPS = 4,
-    THREADS = WARPS * 32,
-    SETS = 2, /* divides WARPS */
+    WARPS = DENSE_THREADS / 32,
     ROWS = 16,
     LONGEST = 64, /* step; coefficients are padded to it */
-    SLOPES = SETS * DENSE_COLUMNS,
     PER_SM = 4,
     BLOCKS = PER_SM * 132 /* of a launch: as many as an H200 runs at a time */
 };
@@ -42,7 +39,7 @@ static __host__ __device__ inline int count_sets(int columns)
 {
     const int all = dense_divide_up(columns, DENSE_COLUMNS);
 
-    return dense_divide_up(all, dense_divide_up(all, SETS));
+    return dense_divide_up(all, dense_divide_up(all, DENSE_SETS));
 }
 
 template <bool BACK>
@@ -205,7 +202,7 @@ static __device__ __forceinline__ void load_coefs(const cuda_level_conv &j, cons
     const cuda_view &at = j.to.at;
     float *slopes = coefs + 3 * p.padded;
 
-    for (int c = (int)threadIdx.x; c < p.padded; c += THREADS) {
+    for (int c = (int)threadIdx.x; c < p.padded; c += DENSE_THREADS) {
         if (BACK && j.dz.z) {
             for (int k = 0; k < 3; k++)
                 coefs[k * p.padded + c] = c < p.depth ? j.dz.coef[k * j.dz.vector + c] : 0;
@@ -216,10 +213,10 @@ static __device__ __forceinline__ void load_coefs(const cuda_level_conv &j, cons
         }
     }
     if (!at.data || !at.mean) return;
-    for (int c = (int)threadIdx.x; c < p.sets * DENSE_COLUMNS; c += THREADS) {
+    for (int c = (int)threadIdx.x; c < p.sets * DENSE_COLUMNS; c += DENSE_THREADS) {
         const cuda_norm<1> norm = cuda_read_norm<1>(at, p.first + c, p.first + c < p.columns);
         slopes[c] = norm.factor[0];
-        slopes[SLOPES + c] = norm.shift[0];
+        slopes[DENSE_SLOPES + c] = norm.shift[0];
     }
 }
 
@@ -258,99 +255,6 @@ static __device__ __forceinline__ void multiply(const cuda_level_conv &j, const 
 
 /* ---- what it writes ---- */
 
-/* Where a thread keeps four floats of sum `which` of a set of columns. */
-template <int W>
-static __device__ __forceinline__ float4 *tally_at(float *tally, int which, int set, int four,
-                                                   int thread)
-{
-    return (float4 *)tally + ((which * (16 / W) + set) * (W / 4) + four) * THREADS + thread;
-}
-
-template <int W>
-static __device__ __forceinline__ void add_tally(float *tally, int which, int set, const float v[W])
-{
-#pragma unroll
-    for (int four = 0; four < W / 4; four++) {
-        float4 *at = tally_at<W>(tally, which, set, four, (int)threadIdx.x);
-        const float4 before = *at;
-        *at = make_float4(before.x + v[4 * four], before.y + v[4 * four + 1],
-                          before.z + v[4 * four + 2], before.w + v[4 * four + 3]);
-    }
-}
-
-/* What W results meet in memory before they are written. */
-template <int W>
-static __device__ __forceinline__ cuda_met<W> meet(const cuda_level_conv &j, int row,
-                                                   cuda_spot spot, int c, int valid)
-{
-    const cuda_result &to = j.to;
-    const bool joined = j.hints.joined_out, wide = j.hints.wide_to;
-    cuda_met<W> met;
-
-    if (to.at.data)
-        met.at = dense_fetch<W>(
-            to.at.data, dense_begin(joined, row, spot, to.at.image, to.at.pitch) + c, valid, wide);
-    if (to.accumulate)
-        met.there = dense_fetch<W>(to.data, dense_begin(joined, row, spot, to.image, to.pitch) + c,
-                                   valid, wide);
-#pragma unroll
-    for (int f = 0; f < CUDA_FINISHES; f++)
-        if (f < to.n_finishes && to.finishes[f].z)
-            met.z[f] = dense_fetch<W>(
-                to.finishes[f].z,
-                dense_begin(joined, row, spot, to.finishes[f].z_image, to.pitch) + c, valid, wide);
-    return met;
-}
-
-/* Results of a pixel after what belongs to them. */
-template <int W>
-static __device__ __forceinline__ void meet_results(const cuda_result &to, const cuda_met<W> &met,
-                                                    const float *slopes, float v[W])
-{
-    float other[W];
-
-    if (to.at.data) {
-        cuda_unpack<W>(met.at, other);
-        if (to.at.mean) {
-            float factor[W], shift[W];
-            dense_read_floats<W>(slopes, factor);
-            dense_read_floats<W>(slopes + SLOPES, shift);
-#pragma unroll
-            for (int k = 0; k < W; k++)
-                other[k] = factor[k] * other[k] + shift[k];
-        }
-#pragma unroll
-        for (int k = 0; k < W; k++)
-            v[k] *= cuda_act_slope(to.at.act, other[k]);
-    }
-    if (to.accumulate) {
-        cuda_unpack<W>(met.there, other);
-#pragma unroll
-        for (int k = 0; k < W; k++)
-            v[k] += other[k];
-    }
-}
-
-/* Adds the results of a pixel to the tallies. */
-template <int W, bool BACK>
-static __device__ __forceinline__ void tally_results(const cuda_result &to, const cuda_met<W> &met,
-                                                     const float v[W], float *tally, int set)
-{
-    float product[W], other[W];
-
-    if (to.n_finishes == 0) return;
-    add_tally<W>(tally, 0, set, v);
-#pragma unroll
-    for (int f = 0; f < (BACK ? CUDA_FINISHES : 1); f++) {
-        if (f >= to.n_finishes) break;
-        if (BACK) cuda_unpack<W>(met.z[f], other);
-#pragma unroll
-        for (int k = 0; k < W; k++)
-            product[k] = v[k] * (BACK ? other[k] : v[k]);
-        add_tally<W>(tally, 1 + f, set, product);
-    }
-}
-
 /* Writes a tile. Forward, results meet nothing. */
 template <int W, bool BACK>
 static __device__ __forceinline__ void write_tile(const cuda_level_conv &j, const product &p,
@@ -372,13 +276,13 @@ static __device__ __forceinline__ void write_tile(const cuda_level_conv &j, cons
             if (valid <= 0) break;
             cuda_met<W> met;
             float v[W];
-            if (BACK) met = meet<W>(j, row, spot, c, valid);
+            if (BACK) met = dense_meet<W>(j, row, spot, c, valid);
 #pragma unroll
             for (int k = 0; k < W; k++)
                 v[k] = acc[set * (W / 2) + k / 2][half * 2 + k % 2];
-            if (BACK) meet_results<W>(j.to, met, slopes + p.set * DENSE_COLUMNS + at, v);
+            if (BACK) dense_meet_results<W>(j.to, met, slopes + p.set * DENSE_COLUMNS + at, v);
             dense_store<W>(j.to.data, begin + c, valid, j.hints.wide_to, v);
-            tally_results<W, BACK>(j.to, met, v, tally, set);
+            dense_tally_results<W, BACK>(j.to, met, v, tally, set);
         }
     }
 }
@@ -404,7 +308,7 @@ static __device__ __forceinline__ void end_product(const cuda_level_conv &j, con
         for (int other = 0; other < SHARE; other++)
 #pragma unroll
             for (int four = 0; four < W / 4; four++) {
-                const float4 v = *tally_at<W>(tally, which, set, four, first + other * 4);
+                const float4 v = *dense_tally_at<W>(tally, which, set, four, first + other * 4);
                 to[4 * four] += v.x, to[4 * four + 1] += v.y;
                 to[4 * four + 2] += v.z, to[4 * four + 3] += v.w;
             }
@@ -416,27 +320,28 @@ static __device__ __forceinline__ void end_product(const cuda_level_conv &j, con
 }
 
 template <int W, bool BACK, bool IMAGE>
-__global__ static void __launch_bounds__(THREADS, PER_SM)
+__global__ static void __launch_bounds__(DENSE_THREADS, PER_SM)
     product_kernel(const __grid_constant__ cuda_level_convs jobs)
 {
     CUDA_DYNAMIC_SHARED(shared);
     const int job = cuda_find_job(jobs);
     __shared__ cuda_level_conv j; /* as a parameter, its fields would take registers all the time */
-    for (int i = (int)threadIdx.x; i < (int)(sizeof j / 4); i += THREADS)
+    for (int i = (int)threadIdx.x; i < (int)(sizeof j / 4); i += DENSE_THREADS)
         ((uint32_t *)&j)[i] = ((const uint32_t *)&jobs.at[job])[i];
     __syncthreads();
     const product p =
         plan<BACK>(j, (int)blockIdx.x - jobs.first[job], jobs.first[job + 1] - jobs.first[job]);
-    float *coefs = (float *)shared, *slopes = coefs + 3 * p.padded, *tally = slopes + 2 * SLOPES;
+    float *coefs = (float *)shared, *slopes = coefs + 3 * p.padded,
+          *tally = slopes + 2 * DENSE_SLOPES;
     dense_number *numbers = (dense_number *)shared;
     step s = {p.tile, 0, 0};
     cargo<W, BACK> now, next;
     float acc[8][4] = {};
 
-    for (int k = (int)threadIdx.x; IMAGE && k < p.padded; k += THREADS)
+    for (int k = (int)threadIdx.x; IMAGE && k < p.padded; k += DENSE_THREADS)
         numbers[k] = dense_find_number(j, k);
     for (int i = 0; i < (j.to.n_finishes ? (1 + j.to.n_finishes) * 4 : 0); i++)
-        ((float4 *)tally)[i * THREADS + (int)threadIdx.x] = make_float4(0, 0, 0, 0);
+        ((float4 *)tally)[i * DENSE_THREADS + (int)threadIdx.x] = make_float4(0, 0, 0, 0);
     if (IMAGE) __syncthreads();
     cuda_begin();
     if (s.tile * ROWS < p.rows.n) load_step<W, BACK, IMAGE>(j, p, s, numbers, &next);
@@ -472,10 +377,11 @@ __global__ static void __launch_bounds__(THREADS, PER_SM)
 static size_t shared_bytes(const cuda_level_conv &j, bool back)
 {
     const int depth = dense_round(back ? j.conv.c_out : dense_depth(&j.conv), LONGEST);
-    const int sums = j.to.n_finishes ? (1 + j.to.n_finishes) * 16 * THREADS : 0;
+    const int sums = j.to.n_finishes ? (1 + j.to.n_finishes) * 16 * DENSE_THREADS : 0;
 
-    static_assert(cuda_tally_floats<8>(THREADS) <= 2 * 16 * THREADS, "sums take the same place");
-    return sizeof(float) * (size_t)(3 * depth + 2 * SLOPES + sums);
+    static_assert(cuda_tally_floats<8>(DENSE_THREADS) <= 2 * 16 * DENSE_THREADS,
+                  "sums take the same place");
+    return sizeof(float) * (size_t)(3 * depth + 2 * DENSE_SLOPES + sums);
 }
 
 /* Those of the jobs whose lanes have W channels, and that read rows of numbers or do not. */
@@ -509,8 +415,8 @@ static cudaError_t launch_products(cudaStream_t stream, const cuda_level_convs *
                                  cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
         if (error != cudaSuccess) return error;
     }
-    return cuda_launch(product_kernel<W, BACK, IMAGE>, (unsigned)placed.first[placed.n], THREADS,
-                       bytes, stream, placed);
+    return cuda_launch(product_kernel<W, BACK, IMAGE>, (unsigned)placed.first[placed.n],
+                       DENSE_THREADS, bytes, stream, placed);
 }
 
 cudaError_t pada_cuda_level_dense_forward(cudaStream_t stream, const cuda_level_convs *jobs)
