@@ -534,8 +534,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_depth_forward), cmocka_unit_test(test_depth_back),
         cmocka_unit_test(test_depth_rounds),  cmocka_unit_test(test_dense_fits),
-        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_pools),
+        cmocka_unit_test(test_sums),          cmocka_unit_test(test_pools),
     };
     return cmocka_run_group_tests(tests, find_device, NULL);
 }

@@ -70,6 +70,13 @@ typedef struct cuda_result {
     cuda_finish finishes[CUDA_FINISHES];
 } cuda_result;
 
+/* What the launch of a dense convolution works out once for all blocks. */
+typedef struct cuda_dense_hints {
+    unsigned plane, width; /* factors for divisions by pixels of an image and of a row */
+    bool joined_in : 1, joined_out : 1; /* all pixels that are read, or written, lie in one piece */
+    bool wide_in : 1, wide_x : 1, wide_to : 1; /* a lane's channels can be moved at once */
+} cuda_dense_hints;
+
 /* A convolution. Forward, `to` is its output; backward, `to` is the gradient of x, and `partial` gets that of the weights. */
 typedef struct cuda_level_conv {
     pada_conv conv;
@@ -81,6 +88,7 @@ typedef struct cuda_level_conv {
     const void *fragment; /* dense: bfloat16, see pada_cuda_dense_pack */
     float *partial;       /* [split][weights] */
     int splits;
+    cuda_dense_hints hints; /* dense: set by the launch */
     cuda_result to;
 } cuda_level_conv;
 
@@ -102,7 +110,9 @@ cudaError_t pada_cuda_level_depth_back(cudaStream_t stream, const cuda_level_con
 /* Into how many partial sums the gradient of the weights is divided. */
 int pada_cuda_level_depth_splits(const pada_conv *conv, pada_shape in, int n_images);
 
-/* ---- cuda_level_dense.cu: dense ones on tensor cores, of any kernel, stride, dilation and offset ---- */
+/* ---- cuda_level_dense.cu: dense ones on tensor cores, of any kernel, stride, dilation and offset ----
+ *
+ * Outputs have moments, or no sums; nothing is there before. Sums over gradients are those of batch norms. */
 
 bool pada_cuda_level_dense_fits(const pada_conv *conv);
 cudaError_t pada_cuda_level_dense_forward(cudaStream_t stream, const cuda_level_convs *jobs);
@@ -110,15 +120,14 @@ cudaError_t pada_cuda_level_dense_grad_in(cudaStream_t stream, const cuda_level_
 cudaError_t pada_cuda_level_dense_weights(cudaStream_t stream, const cuda_level_convs *jobs);
 int pada_cuda_level_dense_splits(const pada_conv *conv, pada_shape out, int n_images);
 
-/* Weights as the products want them: bfloat16 [tap][rows][columns], zeros behind the last channel; rows are channels of
- * the result, columns those that are read. The transposed ones, for gradients, come behind. */
+/* Weights as the products want them (cuda_level_dense_pack.cu). The transposed ones, for gradients, come behind. */
 int64_t pada_cuda_dense_pack_bytes(const pada_conv *conv);
 /* Bytes before the transposed ones. */
 int64_t pada_cuda_dense_pack_half(const pada_conv *conv);
 
 typedef struct cuda_dense_pack {
     int64_t weight, to; /* floats, bytes */
-    int c_in, c_out, taps;
+    int c_in, c_out, taps, lane_channels;
 } cuda_dense_pack;
 
 #define CUDA_MAX_PACKS 100 /* of one launch */

@@ -1,446 +1,442 @@
 /* cuda_level_dense.cu - dense convolutions of levels, and the gradients of their inputs, on tensor cores.
  *
- * A block makes tiles of ROWS pixels and DENSE_COLUMNS channels, one after the other. What it reads goes through registers,
- * where norm and activation, or the coefficients of a gradient, are applied, into shared memory, while the product of
- * the step before is computed:
+ * A warp makes tiles of ROWS pixels and DENSE_COLUMNS channels, one after the other, DEPTH channels that are read at a
+ * time: a step. Its lanes load fragments from memory, apply norm and activation, or the coefficients of a gradient,
+ * and write results from the accumulators (cuda_level_dense.cuh); the loads of the next step are under way meanwhile.
+ * Warps of a block have the same pixels for up to DENSE_SETS sets of columns, so that all but one find them in the first
+ * cache, as they find the weights. Shared memory has what depends on channels alone:
  *
- *   left    [2][ROWS][PITCH]            what pixels read
- *   right   [2][DENSE_COLUMNS][PITCH]   weights
- *   coefs   [3][DENSE_MOST]             of the norm (factor, shift) or of the gradient (a, b, c)
- *
- * A tile is staged in `left` as bfloat16, [ROWS][STAGE], and written row by row; the tallies take the same place. */
-#include "backend/cuda/cuda_level_dense.cuh"
+ *   coefs   [3][depth]            of the norm (factor, shift) or of the gradient (a, b, c); or numbers of an image
+ *   slopes  [2][DENSE_SETS][64]         factor and shift in front of the activation whose slope results are multiplied by
+ *   tally   [sums][WARPS * 32]    what threads keep of their results; then, what cuda_end_results wants */
+#include "backend/cuda/cuda_level_dense_result.cuh"
 
 enum {
-    ROWS = 128,
-    PITCH = DENSE_DEPTH + 8, /* elements; no two rows of a matrix in the same banks */
-    STAGE = DENSE_COLUMNS + 8,
-    LEFT_BYTES = 2 * ROWS * PITCH * 2,
-    RIGHT_BYTES = 2 * DENSE_COLUMNS * PITCH * 2,
-    SHARED_BYTES = LEFT_BYTES + RIGHT_BYTES + 3 * DENSE_MOST * 4,
-    LANES = DENSE_COLUMNS / 8,
-    SLOTS = DENSE_THREADS / LANES,
-    GROUPS = DENSE_DEPTH / 8,             /* of 8 channels in a row of left or right */
-    EACH = ROWS * GROUPS / DENSE_THREADS, /* of left, of a thread */
-    WEIGHTS = DENSE_COLUMNS * GROUPS / DENSE_THREADS,
-    AT_ONCE = 2,     /* rows that are written */
-    BLOCKS = 3 * 132 /* of a launch: as many as an H200 runs at a time, each with several tiles */
+    WARPS = DENSE_THREADS / 32,
+    ROWS = 16,
+    LONGEST = 64, /* step; coefficients are padded to it */
+    PER_SM = 4,
+    BLOCKS = PER_SM * 132 /* of a launch: as many as an H200 runs at a time */
 };
 
-static_assert(ROWS * STAGE * 2 <= LEFT_BYTES, "a tile is staged in left");
-static_assert(cuda_tally_floats<8>(DENSE_THREADS) * 4 <= LEFT_BYTES, "and so are tallies");
+/* Channels of a step. Backward, each comes with another number, z. */
+template <bool BACK> static constexpr int DEPTH = BACK ? 32 : LONGEST;
 
-bool pada_cuda_level_dense_fits(const pada_conv *conv)
-{
-    const pada_conv_list list = {/* kernels */ PADA_ANY,
-                                 /* strides */ PADA_ANY,
-                                 /* pads */ PADA_ANY,
-                                 /* dilations */ PADA_ANY,
-                                 /* groupings */ PADA_ONE(PADA_DENSE),
-                                 /* acts */ PADA_ONE(PADA_ACT_NONE) | PADA_ONE(PADA_ACT_RELU) |
-                                     PADA_ONE(PADA_ACT_RELU6),
-                                 /* offsets */ PADA_ANY};
-    const int depth = dense_is_image(conv) ? conv->c_in * dense_taps(conv) : conv->c_in;
-
-    return pada_conv_in(&list, conv) && conv->c_out % 2 == 0 && conv->c_out <= DENSE_MOST &&
-           depth <= DENSE_MOST && (dense_is_image(conv) || conv->c_in % 2 == 0);
-}
-
-/* ---- weights ---- */
-
-static __host__ __device__ inline int pack_rows(const cuda_dense_pack *p, bool transposed)
-{
-    return dense_round(transposed ? p->c_in : p->c_out, DENSE_COLUMNS);
-}
-
-static __host__ __device__ inline int pack_columns(const cuda_dense_pack *p, bool transposed)
-{
-    return dense_round(transposed ? p->c_out : p->c_in, DENSE_DEPTH);
-}
-
-/* As one tap of so many channels, where a row of numbers is read. */
-static __host__ __device__ inline cuda_dense_pack pack_of(const pada_conv *conv)
-{
-    const int taps = dense_taps(conv);
-
-    return dense_is_image(conv) ? cuda_dense_pack{0, 0, conv->c_in * taps, conv->c_out, 1}
-                                : cuda_dense_pack{0, 0, conv->c_in, conv->c_out, taps};
-}
-
-int64_t pada_cuda_dense_pack_half(const pada_conv *conv)
-{
-    const cuda_dense_pack p = pack_of(conv);
-
-    return 2 * (int64_t)p.taps * pack_rows(&p, false) * pack_columns(&p, false);
-}
-
-int64_t pada_cuda_dense_pack_bytes(const pada_conv *conv)
-{
-    const cuda_dense_pack p = pack_of(conv);
-
-    return pada_cuda_dense_pack_half(conv) +
-           2 * (int64_t)p.taps * pack_rows(&p, true) * pack_columns(&p, true);
-}
-
-/* blockIdx.y is the convolution. */
-__global__ static void pack_kernel(const __grid_constant__ cuda_dense_packs jobs,
-                                   const float *params, char *fragments)
-{
-    cuda_begin();
-    const cuda_dense_pack &p = jobs.at[blockIdx.y];
-    const float *weight = params + p.weight;
-    uint16_t *to = (uint16_t *)(fragments + p.to);
-
-    for (int half = 0; half < 2; half++) {
-        const int rows = pack_rows(&p, half), columns = pack_columns(&p, half);
-        const int n = p.taps * rows * columns;
-        CUDA_FOR(i, n)
-        {
-            const int column = (int)i % columns, row = (int)i / columns % rows;
-            const int tap = (int)i / columns / rows;
-            const int out = half ? column : row, in = half ? row : column;
-            to[i] = out < p.c_out && in < p.c_in
-                        ? cuda_narrow(weight[((int64_t)out * p.c_in + in) * p.taps + tap])
-                        : 0;
-        }
-        to += n;
-    }
-}
-
-cuda_dense_pack pada_cuda_dense_pack_job(const pada_conv *conv, int64_t weight, int64_t to)
-{
-    cuda_dense_pack p = pack_of(conv);
-
-    p.weight = weight;
-    p.to = to;
-    return p;
-}
-
-cudaError_t pada_cuda_dense_pack(cudaStream_t stream, const float *params,
-                                 const cuda_dense_packs *jobs, void *fragments)
-{
-    return cuda_launch(pack_kernel, dim3(32, (unsigned)jobs->n), CUDA_BLOCK, 0, stream, *jobs,
-                       params, (char *)fragments);
-}
-
-/* ---- what a block reads ---- */
-
-/* The sizes of a product, and this thread's part of it. */
+/* The sizes of a product, and this warp's part of it. */
 struct product {
     dense_rows rows;
-    int taps; /* 1 where rows of numbers are read */
+    int turns; /* taps; 1 where rows of numbers are read */
     int columns, depth, padded;
-    int steps; /* of a tile */
-    bool plain, wide;
-    int group; /* of 8 channels that this thread reads */
+    int column, here; /* first column, and how many there are */
+    int set, sets;    /* of columns, in the block */
+    int blocks;       /* of the job */
+    int first, tile, stride;
+    bool plain;
 };
 
-template <bool BACK> static __device__ __forceinline__ product plan(const cuda_level_conv &j)
+/* Sets of columns that a block has. */
+static __host__ __device__ inline int count_sets(int columns)
 {
-    const cuda_dense_pack pack = pack_of(&j.conv);
+    const int all = dense_divide_up(columns, DENSE_COLUMNS);
+
+    return dense_divide_up(all, dense_divide_up(all, DENSE_SETS));
+}
+
+template <bool BACK>
+static __device__ __forceinline__ product plan(const cuda_level_conv &j, int block, int blocks)
+{
+    const int warp = (int)threadIdx.x / 32;
     product p;
 
-    p.rows = dense_count(j.n_images, BACK ? j.in : j.out);
-    p.taps = pack.taps;
-    p.columns = BACK ? pack.c_in : pack.c_out;
-    p.depth = BACK ? pack.c_out : pack.c_in;
-    p.padded = dense_round(p.depth, DENSE_DEPTH);
-    p.steps = p.taps * (p.padded / DENSE_DEPTH);
+    p.rows = dense_count(j, BACK ? j.in : j.out);
+    p.turns = dense_turns(&j.conv);
+    p.columns = BACK ? dense_depth(&j.conv) : j.conv.c_out;
+    p.depth = BACK ? j.conv.c_out : dense_depth(&j.conv);
+    p.padded = dense_round(p.depth, LONGEST);
+    p.sets = count_sets(p.columns);
+    p.set = warp % p.sets;
+    const int groups = dense_divide_up(p.columns, p.sets * DENSE_COLUMNS);
+    p.first = block % groups * p.sets * DENSE_COLUMNS;
+    p.column = p.first + p.set * DENSE_COLUMNS;
+    p.here = min(p.columns - p.column, DENSE_COLUMNS);
+    p.blocks = blocks;
+    p.tile = block / groups * (WARPS / p.sets) + warp / p.sets;
+    p.stride = blocks / groups * (WARPS / p.sets);
     p.plain = dense_is_plain(j.conv);
-    p.wide = BACK ? cuda_is_wide(j.dz) : cuda_is_wide(j.x.data, j.x.image, j.x.pitch);
-    p.group = (int)threadIdx.x % GROUPS;
+    if (p.here <= 0) p.tile = p.rows.n; /* nothing to do */
     return p;
 }
 
-/* What is on its way from memory to the next step. */
-template <bool BACK> struct cargo {
-    cuda_raw<8> value[EACH], z[BACK ? EACH : 1];
-    uint4 weight[WEIGHTS];
-    bool is[EACH]; /* not outside of the image */
+/* ---- what a warp reads ---- */
+
+/* A tile of pixels, a tap, and the first of DEPTH channels. */
+struct step {
+    int tile, tap, k;
 };
 
-template <bool BACK, bool IMAGE>
+template <bool BACK> static __device__ __forceinline__ bool is_last(const product &p, const step &s)
+{
+    return s.k + DEPTH<BACK> >= p.depth && s.tap + 1 == p.turns;
+}
+
+template <bool BACK> static __device__ __forceinline__ step next_of(const product &p, step s)
+{
+    s.k += DEPTH<BACK>;
+    if (s.k < p.depth) return s;
+    s.k = 0;
+    if (++s.tap < p.turns) return s;
+    s.tap = 0;
+    s.tile += p.stride;
+    return s;
+}
+
+/* What a lane has of pixels g and g + 8. Chunks behind the last channel are not read, nor used. */
+template <int W, bool BACK> struct cargo {
+    static constexpr int CHUNKS = DEPTH<BACK> / (4 * W);
+    cuda_raw<W> value[2][CHUNKS], z[BACK ? 2 : 1][BACK ? CHUNKS : 1];
+    bool is[2]; /* not outside of the image */
+};
+
+template <int W>
+static __device__ __forceinline__ void gather(const cuda_level_conv &j, const product &p,
+                                              const dense_corner &corner, int k,
+                                              const dense_number *numbers, cuda_raw<W> *to)
+{
+#pragma unroll
+    for (int chunk = 0; chunk < DEPTH<false> / (4 * W); chunk++) {
+        const int c = k + chunk * 4 * W;
+        if (c >= p.depth) break;
+#pragma unroll
+        for (int i = 0; i < W; i += 2) {
+            const dense_number *two = numbers + c + (int)threadIdx.x % 4 * W + i;
+            to[chunk].pair[i / 2] =
+                dense_read_number(j, corner, two[0]) | dense_read_number(j, corner, two[1]) << 16;
+        }
+    }
+}
+
+template <int W, bool BACK, bool IMAGE>
 static __device__ __forceinline__ void load_step(const cuda_level_conv &j, const product &p,
-                                                 const cuda_spot *spots, int column, int step,
-                                                 cargo<BACK> *to)
+                                                 const step &s, const dense_number *numbers,
+                                                 cargo<W, BACK> *to)
 {
-    const int chunks = p.padded / DENSE_DEPTH, tap = step / chunks;
-    const int k = step % chunks * DENSE_DEPTH + p.group * 8;
-    const int kh = tap / j.conv.kernel, kw = tap % j.conv.kernel;
-    const int first = (int)threadIdx.x / GROUPS;
+    const int lane = (int)threadIdx.x % 32, kh = s.tap / j.conv.kernel, kw = s.tap % j.conv.kernel;
 
 #pragma unroll
-    for (int i = 0; i < EACH; i++) {
-        const cuda_spot spot = spots[i];
-        to->value[i] = {};
+    for (int half = 0; half < 2; half++) {
+        const int row = s.tile * ROWS + half * 8 + lane / 4;
+        cuda_spot spot = {row < p.rows.n ? 0 : -1, 0};
+        if (IMAGE || !j.hints.joined_in) spot = dense_locate(row, p.rows.n, p.rows);
         if (IMAGE) {
-            to->is[i] = spot.image >= 0;
-            if (to->is[i]) to->value[i] = dense_gather(j, spot, p.rows.width, k);
+            gather<W>(j, p, dense_find_corner(j, spot, p.rows.width), s.k, numbers,
+                      to->value[half]);
             continue;
         }
-        const int64_t pixel = p.plain ? (spot.image < 0 ? -1 : spot.pixel)
-                                      : dense_source<BACK>(j, spot, p.rows.width, kh, kw);
-        to->is[i] = pixel >= 0;
-        if (pixel < 0) continue;
-        if (!BACK) {
-            to->value[i] = cuda_fetch<8>(j.x.data, spot.image * j.x.image + pixel * j.x.pitch + k,
-                                         p.depth - k, p.wide);
-            continue;
+        if (!p.plain) {
+            const int source = dense_source<BACK>(j, spot, p.rows.width, kh, kw);
+            spot = source < 0 ? cuda_spot{-1, 0} : cuda_spot{spot.image, source};
         }
-        to->value[i] = cuda_fetch<8>(
-            j.dz.dy, spot.image * j.dz.dy_image + pixel * j.dz.dy_pitch + k, p.depth - k, p.wide);
-        if (j.dz.z)
-            to->z[i] = cuda_fetch<8>(j.dz.z, spot.image * j.dz.z_image + pixel * j.dz.z_pitch + k,
-                                     p.depth - k, p.wide);
-    }
-    const int n_rows = dense_round(p.columns, DENSE_COLUMNS);
-    const uint16_t *weights =
-        (const uint16_t *)j.fragment + ((int64_t)tap * n_rows + column + first) * p.padded + k;
+        to->is[half] = spot.image >= 0;
+        const int64_t value =
+            BACK ? dense_begin(j.hints.joined_in, row, spot, j.dz.dy_image, j.dz.dy_pitch)
+                 : dense_begin(j.hints.joined_in, row, spot, j.x.image, j.x.pitch);
+        const int64_t z = dense_begin(j.hints.joined_in, row, spot, j.dz.z_image, j.dz.z_pitch);
 #pragma unroll
-    for (int i = 0; i < WEIGHTS; i++)
-        to->weight[i] =
-            *(const uint4 *)(weights + (int64_t)i * (DENSE_THREADS / GROUPS) * p.padded);
+        for (int chunk = 0; chunk < DEPTH<BACK> / (4 * W); chunk++) {
+            if (s.k + chunk * 4 * W >= p.depth) break;
+            const int c = s.k + chunk * 4 * W + lane % 4 * W;
+            const int valid = to->is[half] ? p.depth - c : 0;
+            to->value[half][chunk] =
+                dense_fetch<W>(BACK ? j.dz.dy : j.x.data, value + c, valid, j.hints.wide_in);
+            if (BACK && j.dz.z)
+                to->z[half][chunk] = dense_fetch<W>(j.dz.z, z + c, valid, j.hints.wide_in);
+        }
+    }
 }
 
-/* act(factor x + shift), or a dy + b z + c, of the channels [k, k + 8). */
-template <bool BACK>
-static __device__ __forceinline__ cuda_raw<8> apply(const cuda_level_conv &j, const float *coefs,
-                                                    int k, const cuda_raw<8> &value,
-                                                    const cuda_raw<8> &z)
+/* act(factor x + shift), or a dy + b z + c, of the channels from c on: fragments. */
+template <int W, bool BACK>
+static __device__ __forceinline__ void apply(const cuda_level_conv &j, const product &p,
+                                             const float *coefs, int c, int chunk,
+                                             cargo<W, BACK> *cargo)
 {
-    float v[8], w[8];
+    const bool normed = BACK ? j.dz.z != NULL : j.x.mean != NULL;
+    float factor[W], other[W], shift[W];
 
-    cuda_unpack<8>(value, v);
-    if (BACK) {
-        cuda_unpack<8>(z, w);
-#pragma unroll
-        for (int i = 0; i < 8; i++)
-            v[i] = coefs[k + i] * v[i] +
-                   (coefs[DENSE_MOST + k + i] * w[i] + coefs[2 * DENSE_MOST + k + i]);
-    } else {
-#pragma unroll
-        for (int i = 0; i < 8; i++)
-            v[i] = coefs[k + i] * v[i] + coefs[DENSE_MOST + k + i];
-        cuda_apply_act<8>(j.x.act, v);
-    }
-    return dense_pack(v);
-}
-
-template <bool BACK>
-static __device__ __forceinline__ void store_step(const cuda_level_conv &j, const product &p,
-                                                  const cargo<BACK> &from, int step, char *left,
-                                                  char *right, const float *coefs)
-{
-    const int k = step % (p.padded / DENSE_DEPTH) * DENSE_DEPTH + p.group * 8;
-    const int first = (int)threadIdx.x / GROUPS;
-    const bool plain = BACK ? !j.dz.z : !j.x.mean && j.x.act == PADA_ACT_NONE;
-
-#pragma unroll
-    for (int i = 0; i < EACH; i++) {
-        cuda_raw<8> v = from.value[i];
-        if (!plain && from.is[i] && k < p.depth)
-            v = apply<BACK>(j, coefs, k, v, from.z[BACK ? i : 0]);
-        *(uint4 *)(left + ((first + i * (DENSE_THREADS / GROUPS)) * PITCH + p.group * 8) * 2) =
-            dense_vector(v);
+    if (normed) {
+        dense_read_floats<W>(coefs + c, factor);
+        if (BACK) dense_read_floats<W>(coefs + p.padded + c, other);
+        dense_read_floats<W>(coefs + (BACK ? 2 : 1) * p.padded + c, shift);
     }
 #pragma unroll
-    for (int i = 0; i < WEIGHTS; i++)
-        *(uint4 *)(right + ((first + i * (DENSE_THREADS / GROUPS)) * PITCH + p.group * 8) * 2) =
-            from.weight[i];
+    for (int half = 0; half < 2; half++) {
+        uint32_t *pair = cargo->value[half][chunk].pair;
+        if (normed) {
+            float v[W], z[W];
+            cuda_unpack<W>(cargo->value[half][chunk], v);
+            if (BACK) cuda_unpack<W>(cargo->z[BACK ? half : 0][BACK ? chunk : 0], z);
+#pragma unroll
+            for (int i = 0; i < W; i++)
+                v[i] = factor[i] * v[i] + (BACK ? other[i] * z[i] + shift[i] : shift[i]);
+#pragma unroll
+            for (int i = 0; i < W / 2; i++)
+                pair[i] = BACK ? cuda_pair(v[2 * i], v[2 * i + 1])
+                               : dense_pair_act(j.x.act, v[2 * i], v[2 * i + 1]);
+        } else if (!BACK) {
+#pragma unroll
+            for (int i = 0; i < W / 2; i++)
+                pair[i] = dense_act2(j.x.act, pair[i]);
+        }
+        if (!p.plain && !cargo->is[half])
+#pragma unroll
+            for (int i = 0; i < W / 2; i++)
+                pair[i] = 0;
+    }
 }
 
-/* Coefficients of all channels that are read; zero behind the last one. */
+/* What a block reads once. */
 template <bool BACK>
 static __device__ __forceinline__ void load_coefs(const cuda_level_conv &j, const product &p,
                                                   float *coefs)
 {
+    const cuda_view &at = j.to.at;
+    float *slopes = coefs + 3 * p.padded;
+
     for (int c = (int)threadIdx.x; c < p.padded; c += DENSE_THREADS) {
         if (BACK && j.dz.z) {
             for (int k = 0; k < 3; k++)
-                coefs[k * DENSE_MOST + c] = c < p.depth ? j.dz.coef[k * j.dz.vector + c] : 0;
-        } else if (!BACK && !dense_is_image(&j.conv)) {
+                coefs[k * p.padded + c] = c < p.depth ? j.dz.coef[k * j.dz.vector + c] : 0;
+        } else if (!BACK && j.x.mean) {
             const cuda_norm<1> norm = cuda_read_norm<1>(j.x, c, c < p.depth);
             coefs[c] = norm.factor[0];
-            coefs[DENSE_MOST + c] = norm.shift[0];
+            coefs[p.padded + c] = norm.shift[0];
         }
+    }
+    if (!at.data || !at.mean) return;
+    for (int c = (int)threadIdx.x; c < p.sets * DENSE_COLUMNS; c += DENSE_THREADS) {
+        const cuda_norm<1> norm = cuda_read_norm<1>(at, p.first + c, p.first + c < p.columns);
+        slopes[c] = norm.factor[0];
+        slopes[DENSE_SLOPES + c] = norm.shift[0];
     }
 }
 
 /* ---- what it computes ---- */
 
-/* A warp has 32 rows: acc[half of 16][tile of 8 columns]. */
-static __device__ __forceinline__ void multiply(const char *left, const char *right, int depth,
-                                                int n_tiles, float acc[2][8][4])
+template <int W, bool BACK>
+static __device__ __forceinline__ void multiply(const cuda_level_conv &j, const product &p,
+                                                const step &s, const cargo<W, BACK> &cargo,
+                                                float acc[8][4])
 {
-    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-    const uint32_t a_at =
-        cuda_shared_address(left + ((warp * 32 + lane % 16) * PITCH + lane / 16 * 8) * 2);
-    const uint32_t b_at =
-        cuda_shared_address(right + ((lane / 16 * 8 + lane % 8) * PITCH + lane / 8 % 2 * 8) * 2);
+    const int vectors = dense_round(p.columns, DENSE_COLUMNS) / 16;
+    const int steps = dense_round(p.depth, 4 * W) / 16;
+    const int n = dense_divide_up(p.here, 4 * W) * (W / 4);
+    const uint4 *from = (const uint4 *)j.fragment + (int)threadIdx.x % 32 +
+                        ((s.tap * steps + s.k / 16) * vectors + p.column / 16) * 32;
 
 #pragma unroll
-    for (int k = 0; k < DENSE_DEPTH; k += 16) {
-        if (k >= depth) break;
-        uint32_t a[2][4];
-        cuda_load_matrices(a[0], a_at + k * 2);
-        cuda_load_matrices(a[1], a_at + (16 * PITCH + k) * 2);
+    for (int k = 0; k < DEPTH<BACK> / 16; k++) {
+        const int chunk = k / (W / 4), pair = k % (W / 4) * 2;
+        if (s.k + chunk * 4 * W >= p.depth) break;
+        const uint32_t a[4] = {cargo.value[0][chunk].pair[pair], cargo.value[1][chunk].pair[pair],
+                               cargo.value[0][chunk].pair[pair + 1],
+                               cargo.value[1][chunk].pair[pair + 1]};
+        uint4 b[4];
 #pragma unroll
-        for (int t = 0; t < 8; t += 2) {
-            if (t >= n_tiles) break;
-            uint32_t b[4];
-            cuda_load_matrices(b, b_at + (t * 8 * PITCH + k) * 2);
+        for (int v = 0; v < 4; v++)
+            if (v < n) b[v] = from[(k * vectors + v) * 32];
 #pragma unroll
-            for (int half = 0; half < 2; half++) {
-                cuda_mma(acc[half][t], a[half], b[0], b[1]);
-                cuda_mma(acc[half][t + 1], a[half], b[2], b[3]);
-            }
+        for (int v = 0; v < 4; v++) {
+            if (v >= n) break;
+            cuda_mma(acc[2 * v], a, b[v].x, b[v].y);
+            cuda_mma(acc[2 * v + 1], a, b[v].z, b[v].w);
         }
     }
 }
 
-/* The tile as bfloat16, to be written by rows. */
-static __device__ __forceinline__ void stage(char *to, int n_tiles, const float acc[2][8][4])
-{
-    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+/* ---- what it writes ---- */
 
-#pragma unroll
-    for (int half = 0; half < 2; half++)
-#pragma unroll
-        for (int t = 0; t < 8; t++) {
-            if (t >= n_tiles) break;
-            const int row = warp * 32 + half * 16 + lane / 4, column = t * 8 + lane % 4 * 2;
-            uint32_t *at = (uint32_t *)(to + (row * STAGE + column) * 2);
-            at[0] = cuda_pair(acc[half][t][0], acc[half][t][1]);
-            at[8 * STAGE / 2] = cuda_pair(acc[half][t][2], acc[half][t][3]);
-        }
-}
-
-/* The loads of a step are under way while the one before is computed; there is one copy of each, since code has to fit
- * the instruction cache. */
-template <bool BACK, bool IMAGE>
-static __device__ __forceinline__ void make_tile(const cuda_level_conv &j, const product &p,
-                                                 int tile, int column, char *shared,
-                                                 float acc[2][8][4])
-{
-    char *const right = shared + LEFT_BYTES;
-    const float *coefs = (const float *)(shared + LEFT_BYTES + RIGHT_BYTES);
-    const int n_tiles = (min(p.columns - column, DENSE_COLUMNS) + 7) / 8;
-    const int chunks = p.padded / DENSE_DEPTH;
-    cuda_spot spots[EACH];
-    cargo<BACK> cargo;
-
-#pragma unroll
-    for (int i = 0; i < EACH; i++)
-        spots[i] =
-            dense_locate(tile * ROWS + (int)threadIdx.x / GROUPS + i * (DENSE_THREADS / GROUPS),
-                         p.rows.n, p.rows);
-#pragma unroll 1
-    for (int step = 0; step <= p.steps; step++) {
-        const int now = step % 2, before = 1 - now;
-        if (step < p.steps) load_step<BACK, IMAGE>(j, p, spots, column, step, &cargo);
-        if (step > 0)
-            multiply(shared + before * (LEFT_BYTES / 2), right + before * (RIGHT_BYTES / 2),
-                     p.depth - (step - 1) % chunks * DENSE_DEPTH, n_tiles, acc);
-        if (step < p.steps)
-            store_step<BACK>(j, p, cargo, step, shared + now * (LEFT_BYTES / 2),
-                             right + now * (RIGHT_BYTES / 2), coefs);
-        __syncthreads();
-    }
-    stage(shared, n_tiles, acc);
-    __syncthreads();
-}
-
-/* Tiles of rows, and of columns. */
-template <bool BACK> static int count_tiles(const cuda_level_conv &j)
-{
-    const pada_shape to = BACK ? j.in : j.out;
-
-    return (int)(((int64_t)j.n_images * to.h * to.w + ROWS - 1) / ROWS);
-}
-
-template <bool BACK> static int count_columns(const cuda_level_conv &j)
-{
-    return ((BACK ? j.in : j.out).c + DENSE_COLUMNS - 1) / DENSE_COLUMNS;
-}
-
-/* Writes a staged tile. */
+/* Writes a tile. Forward, results meet nothing. */
+template <int W, bool BACK>
 static __device__ __forceinline__ void write_tile(const cuda_level_conv &j, const product &p,
-                                                  int tile, int c, int valid, bool wide,
-                                                  const char *staged, cuda_tally<8> *tally)
+                                                  int tile, const float *slopes, float *tally,
+                                                  const float acc[8][4])
 {
-    const int lane = (int)threadIdx.x % LANES, slot = (int)threadIdx.x / LANES;
-    const cuda_norm<8> at = cuda_read_norm<8>(j.to.at, c, valid);
+    const int lane = (int)threadIdx.x % 32;
 
-    for (int first = slot; first < ROWS && valid > 0; first += SLOTS * AT_ONCE) {
-        cuda_spot spots[AT_ONCE];
-        float v[AT_ONCE][8];
 #pragma unroll
-        for (int k = 0; k < AT_ONCE; k++) {
-            const int row = first + k * SLOTS;
-            spots[k] = dense_locate(tile * ROWS + row, p.rows.n, p.rows);
-            cuda_unpack8(*(const uint4 *)(staged + (row * STAGE + lane * 8) * 2), v[k]);
+    for (int half = 0; half < 2; half++) {
+        const int row = tile * ROWS + lane / 4 + half * 8;
+        cuda_spot spot = {0, 0};
+        if (!j.hints.joined_out) spot = dense_locate(row, p.rows.n, p.rows);
+        if (row >= p.rows.n) break;
+        const int64_t begin = dense_begin(j.hints.joined_out, row, spot, j.to.image, j.to.pitch);
+#pragma unroll
+        for (int set = 0; set < 16 / W; set++) {
+            const int at = set * 4 * W + lane % 4 * W, c = p.column + at, valid = p.columns - c;
+            if (valid <= 0) break;
+            cuda_met<W> met;
+            float v[W];
+            if (BACK) met = dense_meet<W>(j, row, spot, c, valid);
+#pragma unroll
+            for (int k = 0; k < W; k++)
+                v[k] = acc[set * (W / 2) + k / 2][half * 2 + k % 2];
+            if (BACK) dense_meet_results<W>(j.to, met, slopes + p.set * DENSE_COLUMNS + at, v);
+            dense_store<W>(j.to.data, begin + c, valid, j.hints.wide_to, v);
+            dense_tally_results<W, BACK>(j.to, met, v, tally, set);
         }
-        cuda_put_results<8, AT_ONCE>(j.to, at, spots, c, valid, wide, v, tally);
     }
 }
 
-template <bool BACK, bool IMAGE>
-__global__ static void __launch_bounds__(DENSE_THREADS, 3)
+/* Turns tallies of several sets of columns into those of one, with fewer threads for each: lane and slot as
+ * cuda_end_results has them. */
+template <int W>
+static __device__ __forceinline__ void end_product(const cuda_level_conv &j, const product &p,
+                                                   float *tally)
+{
+    constexpr int SHARE = 16 / W; /* sets of a thread; threads of a set */
+    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32, g = lane / 4;
+    const int set = g % SHARE, first = (int)threadIdx.x - set * 4;
+    cuda_tally<W> sums = {};
+
+    if (j.to.n_finishes == 0) return;
+    __syncthreads();
+#pragma unroll
+    for (int which = 0; which <= CUDA_FINISHES; which++) {
+        if (which > j.to.n_finishes) break;
+        float *to = which == 0 ? sums.u : sums.product[which == 0 ? 0 : which - 1];
+#pragma unroll
+        for (int other = 0; other < SHARE; other++)
+#pragma unroll
+            for (int four = 0; four < W / 4; four++) {
+                const float4 v = *dense_tally_at<W>(tally, which, set, four, first + other * 4);
+                to[4 * four] += v.x, to[4 * four + 1] += v.y;
+                to[4 * four + 2] += v.z, to[4 * four + 3] += v.w;
+            }
+    }
+    __syncthreads();
+    cuda_end_results<W>(j.to, p.columns, p.first, (p.set * SHARE + set) * 4 + lane % 4,
+                        p.sets * SHARE * 4, warp / p.sets * (8 / SHARE) + g / SHARE,
+                        WARPS / p.sets * (8 / SHARE), p.blocks, sums, tally);
+}
+
+template <int W, bool BACK, bool IMAGE>
+__global__ static void __launch_bounds__(DENSE_THREADS, PER_SM)
     product_kernel(const __grid_constant__ cuda_level_convs jobs)
 {
-    cuda_begin();
     CUDA_DYNAMIC_SHARED(shared);
-    const int k = cuda_find_job(jobs);
-    const cuda_level_conv &j = jobs.at[k];
-    const product p = plan<BACK>(j);
-    const int columns = (p.columns + DENSE_COLUMNS - 1) / DENSE_COLUMNS;
-    const int blocks = jobs.first[k + 1] - jobs.first[k], turns = blocks / columns;
-    const int block = (int)blockIdx.x - jobs.first[k], column = block % columns * DENSE_COLUMNS;
-    const int lane = (int)threadIdx.x % LANES, slot = (int)threadIdx.x / LANES;
-    const int c = column + lane * 8, valid = p.columns - c;
-    const bool wide = cuda_is_wide(j.to);
-    cuda_tally<8> tally = {};
-
-    load_coefs<BACK>(j, p, (float *)(shared + LEFT_BYTES + RIGHT_BYTES));
+    const int job = cuda_find_job(jobs);
+    __shared__ cuda_level_conv j; /* as a parameter, its fields would take registers all the time */
+    for (int i = (int)threadIdx.x; i < (int)(sizeof j / 4); i += DENSE_THREADS)
+        ((uint32_t *)&j)[i] = ((const uint32_t *)&jobs.at[job])[i];
     __syncthreads();
-    for (int tile = block / columns; tile * ROWS < p.rows.n; tile += turns) {
-        float acc[2][8][4] = {};
-        make_tile<BACK, IMAGE>(j, p, tile, column, shared, acc);
-        write_tile(j, p, tile, c, valid, wide, shared, &tally);
+    const product p =
+        plan<BACK>(j, (int)blockIdx.x - jobs.first[job], jobs.first[job + 1] - jobs.first[job]);
+    float *coefs = (float *)shared, *slopes = coefs + 3 * p.padded,
+          *tally = slopes + 2 * DENSE_SLOPES;
+    dense_number *numbers = (dense_number *)shared;
+    step s = {p.tile, 0, 0};
+    cargo<W, BACK> now, next;
+    float acc[8][4] = {};
+
+    for (int k = (int)threadIdx.x; IMAGE && k < p.padded; k += DENSE_THREADS)
+        numbers[k] = dense_find_number(j, k);
+    for (int i = 0; i < (j.to.n_finishes ? (1 + j.to.n_finishes) * 4 : 0); i++)
+        ((float4 *)tally)[i * DENSE_THREADS + (int)threadIdx.x] = make_float4(0, 0, 0, 0);
+    if (IMAGE) __syncthreads();
+    cuda_begin_beside(jobs.beside);
+    if (s.tile * ROWS < p.rows.n) load_step<W, BACK, IMAGE>(j, p, s, numbers, &next);
+    if (!IMAGE) {
+        load_coefs<BACK>(j, p, coefs);
         __syncthreads();
     }
-    cuda_end_results<8>(j.to, p.columns, column, lane, LANES, slot, SLOTS, blocks, tally,
-                        (float *)shared);
+    while (s.tile * ROWS < p.rows.n) {
+        const step after = next_of<BACK>(p, s);
+        now = next;
+        if (!IMAGE)
+#pragma unroll
+            for (int chunk = 0; chunk < DEPTH<BACK> / (4 * W); chunk++) {
+                const int c = s.k + chunk * 4 * W;
+                if (c >= p.depth) break;
+                apply<W, BACK>(j, p, coefs, c + (int)threadIdx.x % 4 * W, chunk, &now);
+            }
+        if (after.tile * ROWS < p.rows.n) load_step<W, BACK, IMAGE>(j, p, after, numbers, &next);
+        multiply<W, BACK>(j, p, s, now, acc);
+        if (is_last<BACK>(p, s)) {
+            write_tile<W, BACK>(j, p, s.tile, slopes, tally, acc);
+#pragma unroll
+            for (int i = 0; i < 32; i++)
+                acc[i / 4][i % 4] = 0;
+        }
+        s = after;
+    }
+    end_product<W>(j, p, tally);
+    cuda_end(jobs.beside);
 }
 
-/* Those of the jobs that read rows of numbers, or the others. */
-template <bool BACK, bool IMAGE>
-static cudaError_t launch_products(cudaStream_t stream, const cuda_level_convs *jobs)
+/* ---- launches ---- */
+
+static size_t shared_bytes(const cuda_level_conv &j, bool back)
+{
+    const int depth = dense_round(back ? j.conv.c_out : dense_depth(&j.conv), LONGEST);
+    const int sums = j.to.n_finishes ? (1 + j.to.n_finishes) * 16 * DENSE_THREADS : 0;
+
+    static_assert(cuda_tally_floats<8>(DENSE_THREADS) <= 2 * 16 * DENSE_THREADS,
+                  "sums take the same place");
+    return sizeof(float) * (size_t)(3 * depth + 2 * DENSE_SLOPES + sums);
+}
+
+/* Those of the jobs whose lanes have W channels, and that read rows of numbers or do not. `beside`: of the first launch;
+ * of the others it is true. */
+template <int W, bool BACK, bool IMAGE>
+static cudaError_t launch_products(cudaStream_t stream, const cuda_level_convs *jobs, bool *beside)
 {
     cuda_level_convs placed;
     level_work work[CUDA_LEVEL_CONVS];
+    size_t bytes = 0;
 
     placed.n = 0;
+    placed.beside = *beside;
     for (int k = 0; k < jobs->n; k++) {
         const cuda_level_conv &j = jobs->at[k];
-        if (dense_is_image(&j.conv) != IMAGE) continue;
-        work[placed.n] = {count_columns<BACK>(j), count_tiles<BACK>(j), 1 + pack_of(&j.conv).taps};
-        placed.at[placed.n++] = j;
+        const pada_shape rows = BACK ? j.in : j.out;
+        if (dense_is_image(&j.conv) != IMAGE || dense_lane_channels(&j.conv) != W) continue;
+        const int columns = BACK ? j.conv.c_in : j.conv.c_out, sets = count_sets(columns);
+        const int tiles = (int)(((int64_t)j.n_images * rows.h * rows.w + ROWS - 1) / ROWS);
+        const int depth = BACK ? j.conv.c_out : dense_depth(&j.conv);
+        work[placed.n] = {dense_divide_up(columns, sets * DENSE_COLUMNS),
+                          dense_divide_up(tiles, WARPS / sets),
+                          1 + dense_turns(&j.conv) * dense_divide_up(depth, DEPTH<BACK>)};
+        placed.at[placed.n] = j;
+        placed.at[placed.n++].hints = dense_hint(j, rows, BACK, W);
+        bytes = shared_bytes(j, BACK) > bytes ? shared_bytes(j, BACK) : bytes;
     }
     if (placed.n == 0) return cudaSuccess;
+    *beside = true;
     level_place_blocks(work, placed.n, BLOCKS, placed.first);
-    return cuda_launch(product_kernel<BACK, IMAGE>, (unsigned)placed.first[placed.n], DENSE_THREADS,
-                       SHARED_BYTES, stream, placed);
+    if (bytes > 48 * 1024) {
+        const cudaError_t error =
+            cudaFuncSetAttribute((const void *)product_kernel<W, BACK, IMAGE>,
+                                 cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+        if (error != cudaSuccess) return error;
+    }
+    return cuda_launch(product_kernel<W, BACK, IMAGE>, (unsigned)placed.first[placed.n],
+                       DENSE_THREADS, bytes, stream, placed);
 }
 
 cudaError_t pada_cuda_level_dense_forward(cudaStream_t stream, const cuda_level_convs *jobs)
 {
-    const cudaError_t error = launch_products<false, true>(stream, jobs);
+    bool beside = jobs->beside;
+    cudaError_t error = launch_products<8, false, true>(stream, jobs, &beside);
 
-    return error == cudaSuccess ? launch_products<false, false>(stream, jobs) : error;
+    if (error == cudaSuccess) error = launch_products<4, false, true>(stream, jobs, &beside);
+    if (error == cudaSuccess) error = launch_products<8, false, false>(stream, jobs, &beside);
+    return error == cudaSuccess ? launch_products<4, false, false>(stream, jobs, &beside) : error;
 }
 
 cudaError_t pada_cuda_level_dense_grad_in(cudaStream_t stream, const cuda_level_convs *jobs)
 {
-    return launch_products<true, false>(stream, jobs);
+    bool beside = jobs->beside;
+    const cudaError_t error = launch_products<8, true, false>(stream, jobs, &beside);
+
+    return error == cudaSuccess ? launch_products<4, true, false>(stream, jobs, &beside) : error;
 }

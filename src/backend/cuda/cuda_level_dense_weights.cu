@@ -1,249 +1,373 @@
 /* cuda_level_dense_weights.cu - gradients of the weights of dense convolutions of levels, on tensor cores.
  *
- * A block sums SIDE x SIDE weights of one tap over a share (a split) of the pixels of dz, STEP pixels at a time: dz and
- * what the tap read there lie in shared memory, [2][STEP][PITCH] each, as they lie in memory, and the products read
- * them transposed. */
+ * A warp sums up to SIDE x SIDE weights of one tap, a tile, over a share of the pixels of dz, STEP pixels at a time. With
+ * g = lane / 4 and q = lane % 4 as in cuda_mma.cuh, a lane has EACH neighbouring channels of dz and of x, of the pixels q,
+ * 4 + q, 8 + q and 12 + q of a step:
+ *
+ *   k       = 2q, 2q + 1, 2q + 8, 2q + 9   are these pixels, in this order
+ *   m       = g, g + 8 of tile j           are the channels 4g + 2j and 4g + 2j + 1 of dz
+ *   n       = g of tile i                  is channel 4g + i of x
+ *
+ * so that what comes from memory is a fragment, and nothing goes through shared memory. The warps of a block have
+ * neighbouring tiles, as far as these divide evenly, and every so many-th step of a split of the pixels; at the end the
+ * sums of the same tile are added up, in order. */
 #include "backend/cuda/cuda_level_dense.cuh"
 
 enum {
-    SIDE = 64,
-    STEP = 32,
-    PITCH = SIDE + 8,
-    TILE_BYTES = STEP * PITCH * 2,
-    SHARED_BYTES = 4 * TILE_BYTES,
-    GROUPS = SIDE / 8,
-    EACH = STEP * GROUPS / DENSE_THREADS,
-    BLOCKS = 3 * 132 /* of a job, where there are enough pixels */
+    WARPS = 8,
+    THREADS = WARPS * 32,
+    SIDE = 32,
+    EACH = 4,
+    STEP = 16,
+    PER_SM = 2,
+    BLOCKS = PER_SM * 132, /* of a job, where there are enough pixels */
+    LEAST = 64,            /* pixels of a warp */
+    SHARED_BYTES = THREADS * 32 * 4
 };
 
-/* Columns of weights: channels, or numbers of a row. */
-static __host__ __device__ inline int count_columns(const pada_conv *conv)
+/* How many tiles there are along each side, and how large they are. */
+struct sides {
+    int outs, ins, out, in;
+};
+
+static __host__ __device__ inline sides divide(const pada_conv *conv)
 {
-    return dense_is_image(conv) ? conv->c_in * dense_taps(conv) : conv->c_in;
+    const int depth = dense_depth(conv);
+    sides s = {dense_divide_up(conv->c_out, SIDE), dense_divide_up(depth, SIDE), 0, 0};
+
+    s.out = dense_round(dense_divide_up(conv->c_out, s.outs), EACH);
+    s.in = dense_round(dense_divide_up(depth, s.ins), EACH);
+    return s;
 }
 
-static __host__ __device__ inline int count_taps(const pada_conv *conv)
-{
-    return dense_is_image(conv) ? 1 : dense_taps(conv);
-}
-
-/* Blocks of one split. */
 static __host__ __device__ inline int count_tiles(const pada_conv *conv)
 {
-    return (conv->c_out + SIDE - 1) / SIDE * ((count_columns(conv) + SIDE - 1) / SIDE) *
-           count_taps(conv);
+    const sides s = divide(conv);
+
+    return s.outs * s.ins * dense_turns(conv);
 }
 
+/* Tiles of a block. */
+static __host__ __device__ inline int count_together(int tiles)
+{
+    return tiles % 8 == 0 ? 8 : tiles % 4 == 0 ? 4 : tiles % 2 == 0 ? 2 : 1;
+}
+
+/* As many as there are warps for, unless partial sums would be more than a quarter of what is read. */
 int pada_cuda_level_dense_splits(const pada_conv *conv, pada_shape out, int n_images)
 {
-    const int64_t most = ((int64_t)n_images * out.h * out.w + 2 * STEP - 1) / (2 * STEP);
-    const int wanted = BLOCKS / count_tiles(conv);
+    const int tiles = count_tiles(conv), together = count_together(tiles);
+    const int64_t rows = (int64_t)n_images * out.h * out.w;
+    const int64_t bytes = rows * (4 * conv->c_out + 2 * dense_depth(conv));
+    int64_t splits = rows / (LEAST * (WARPS / together));
 
-    return wanted < 1 ? 1 : (int)(wanted < most ? wanted : most);
+    if (splits > bytes / (16 * pada_conv_weights(conv)))
+        splits = bytes / (16 * pada_conv_weights(conv));
+    if (splits > BLOCKS / (tiles / together)) splits = BLOCKS / (tiles / together);
+    return splits < 1 ? 1 : (int)splits;
 }
 
-/* Which weights a block has, and this thread's part of what it reads. */
+/* Which weights a warp has, which steps, and this lane's part of what it reads. */
 struct share {
-    int out, in, tap; /* first channels */
-    int row, end;
+    int out, in, tap;      /* first channels of the tile */
+    int end_out, end_in;   /* and the last ones + 1 */
+    int step, end, stride; /* of STEP pixels */
+    int split, together;
     dense_rows rows;
-    int c_out, c_in;         /* of this thread: 8 channels from there on */
-    int valid_out, valid_in; /* how many of them there are */
-    bool image, plain, wide_dz, wide_x;
+    int valid_out, valid_in; /* how many of EACH channels there are */
+    bool plain;
 };
 
 static __device__ __forceinline__ share find_share(const cuda_level_conv &j, int block)
 {
-    const int ins = (count_columns(&j.conv) + SIDE - 1) / SIDE;
-    const int outs = (j.conv.c_out + SIDE - 1) / SIDE, tiles = count_tiles(&j.conv);
-    const int split = block / tiles, tile = block % tiles, group = (int)threadIdx.x % GROUPS;
+    const sides sides = divide(&j.conv);
+    const int tiles = sides.outs * sides.ins * dense_turns(&j.conv), g = (int)threadIdx.x % 32 / 4;
+    const int warp = (int)threadIdx.x / 32;
     share s;
 
-    s.rows = dense_count(j.n_images, j.out);
-    const int steps = (s.rows.n + STEP - 1) / STEP, each = (steps + j.splits - 1) / j.splits;
-    s.row = split * each * STEP;
-    s.end = min(s.row + each * STEP, s.rows.n);
-    s.out = tile % outs * SIDE;
-    s.in = tile / outs % ins * SIDE;
-    s.tap = tile / outs / ins;
-    s.c_out = s.out + group * 8;
-    s.c_in = s.in + group * 8;
-    s.valid_out = j.conv.c_out - s.c_out;
-    s.valid_in = count_columns(&j.conv) - s.c_in;
-    s.image = dense_is_image(&j.conv);
+    s.together = count_together(tiles);
+    const int groups = tiles / s.together, tile = block % groups * s.together + warp % s.together;
+    s.split = block / groups;
+    s.rows = dense_count(j, j.out);
+    s.stride = WARPS / s.together;
+    const int steps = dense_divide_up(s.rows.n, STEP), each = dense_divide_up(steps, j.splits);
+    s.step = s.split * each + warp / s.together;
+    s.end = min((s.split + 1) * each, steps);
+    s.out = tile % sides.outs * sides.out;
+    s.in = tile / sides.outs % sides.ins * sides.in;
+    s.tap = tile / sides.outs / sides.ins;
+    s.end_out = min(s.out + sides.out, j.conv.c_out);
+    s.end_in = min(s.in + sides.in, dense_depth(&j.conv));
+    s.valid_out = s.end_out - s.out - g * EACH;
+    s.valid_in = s.end_in - s.in - g * EACH;
     s.plain = dense_is_plain(j.conv);
-    s.wide_dz = cuda_is_wide(j.dz);
-    s.wide_x = cuda_is_wide(j.x.data, j.x.image, j.x.pitch);
     return s;
 }
 
+/* ---- what a warp reads ---- */
+
 struct cargo {
-    cuda_raw<8> dy[EACH], z[EACH], x[EACH];
-    bool is[EACH], is_x[EACH];
+    cuda_raw<EACH> dy[4], z[4], x[4];
+    uint32_t is, is_x; /* a bit for each pixel */
 };
 
-static __device__ __forceinline__ void load_step(const cuda_level_conv &j, const share &s, int row,
-                                                 cargo *to)
+template <bool IMAGE>
+static __device__ __forceinline__ void load_step(const cuda_level_conv &j, const share &s, int step,
+                                                 const dense_number *numbers, cargo *to)
 {
-    const int first = (int)threadIdx.x / GROUPS;
+    const int lane = (int)threadIdx.x % 32, c_out = s.out + lane / 4 * EACH;
+    const int c_in = s.in + lane / 4 * EACH;
+    const bool joined = !IMAGE && j.hints.joined_in;
 
+    to->is = to->is_x = 0;
 #pragma unroll
-    for (int i = 0; i < EACH; i++) {
-        const cuda_spot spot =
-            dense_locate(row + first + i * (DENSE_THREADS / GROUPS), s.end, s.rows);
-        const int64_t pixel = spot.pixel;
-        const int64_t from = s.image || spot.image < 0 ? -1
-                             : s.plain
-                                 ? pixel
-                                 : dense_source<false>(j, spot, s.rows.width, s.tap / j.conv.kernel,
-                                                       s.tap % j.conv.kernel);
-        to->dy[i] = {};
-        to->x[i] = {};
-        to->is[i] = spot.image >= 0;
-        to->is_x[i] = from >= 0;
-        if (spot.image < 0) continue;
-        to->dy[i] =
-            cuda_fetch<8>(j.dz.dy, spot.image * j.dz.dy_image + pixel * j.dz.dy_pitch + s.c_out,
-                          s.valid_out, s.wide_dz);
+    for (int i = 0; i < 4; i++) {
+        const int row = step * STEP + i * 4 + lane % 4;
+        cuda_spot spot = {row < s.rows.n ? 0 : -1, 0};
+        if (!joined) spot = dense_locate(row, s.rows.n, s.rows);
+        const int valid = spot.image >= 0 ? s.valid_out : 0;
+        to->is |= spot.image >= 0 ? 1u << i : 0u;
+        to->dy[i] = dense_fetch<EACH>(
+            j.dz.dy, dense_begin(joined, row, spot, j.dz.dy_image, j.dz.dy_pitch) + c_out, valid,
+            j.hints.wide_in);
         if (j.dz.z)
-            to->z[i] =
-                cuda_fetch<8>(j.dz.z, spot.image * j.dz.z_image + pixel * j.dz.z_pitch + s.c_out,
-                              s.valid_out, s.wide_dz);
-        if (s.image)
-            to->x[i] = dense_gather(j, spot, s.rows.width, s.c_in);
-        else if (from >= 0)
-            to->x[i] = cuda_fetch<8>(j.x.data, spot.image * j.x.image + from * j.x.pitch + s.c_in,
-                                     s.valid_in, s.wide_x);
+            to->z[i] = dense_fetch<EACH>(
+                j.dz.z, dense_begin(joined, row, spot, j.dz.z_image, j.dz.z_pitch) + c_out, valid,
+                j.hints.wide_in);
+        if (IMAGE) {
+            const dense_corner corner = dense_find_corner(j, spot, s.rows.width);
+#pragma unroll
+            for (int k = 0; k < EACH; k += 2)
+                to->x[i].pair[k / 2] = dense_read_number(j, corner, numbers[k]) |
+                                       dense_read_number(j, corner, numbers[k + 1]) << 16;
+            continue;
+        }
+        if (!s.plain) {
+            const int source = dense_source<false>(j, spot, s.rows.width, s.tap / j.conv.kernel,
+                                                   s.tap % j.conv.kernel);
+            spot = source < 0 ? cuda_spot{-1, 0} : cuda_spot{spot.image, source};
+        }
+        to->is_x |= spot.image >= 0 ? 1u << i : 0u;
+        to->x[i] =
+            dense_fetch<EACH>(j.x.data, dense_begin(joined, row, spot, j.x.image, j.x.pitch) + c_in,
+                              spot.image >= 0 ? s.valid_in : 0, j.hints.wide_x);
     }
 }
 
-static __device__ __forceinline__ void store_step(const cuda_level_conv &j,
-                                                  const cuda_slope<8> &slope,
-                                                  const cuda_norm<8> &norm, const cargo &from,
-                                                  char *dz, char *x)
+/* ---- fragments: pairs of pixels of each of EACH channels ---- */
+
+struct fragment {
+    uint32_t pair[2][EACH];
+};
+
+/* Those of numbers as they are. */
+static __device__ __forceinline__ fragment turn(const cuda_raw<EACH> from[4])
 {
-    const int first = (int)threadIdx.x / GROUPS, group = (int)threadIdx.x % GROUPS;
-
-#pragma unroll
-    for (int i = 0; i < EACH; i++) {
-        const int at = ((first + i * (DENSE_THREADS / GROUPS)) * PITCH + group * 8) * 2;
-        cuda_raw<8> gradient = from.dy[i], value = from.x[i];
-        float v[8], z[8];
-        if (j.dz.z && from.is[i]) {
-            cuda_unpack<8>(gradient, v);
-            cuda_unpack<8>(from.z[i], z);
-#pragma unroll
-            for (int k = 0; k < 8; k++)
-                v[k] = slope.a[k] * v[k] + (slope.b[k] * z[k] + slope.c[k]);
-            gradient = dense_pack(v);
-        }
-        if (from.is_x[i] && (j.x.mean || j.x.act != PADA_ACT_NONE)) {
-            cuda_unpack<8>(value, v);
-            cuda_apply_norm<8>(norm, v);
-            cuda_apply_act<8>(j.x.act, v);
-            value = dense_pack(v);
-        }
-        *(uint4 *)(dz + at) = dense_vector(gradient);
-        *(uint4 *)(x + at) = dense_vector(value);
-    }
-}
-
-/* A warp has 32 x 32 weights: acc[half of 16 outputs][tile of 8 inputs]. */
-static __device__ __forceinline__ void multiply(const char *dz, const char *x, int outs, int ins,
-                                                float acc[2][4][4])
-{
-    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-    const int out = warp / 2 * 32, in = warp % 2 * 32;
-    const uint32_t a_at =
-        cuda_shared_address(dz + ((lane / 16 * 8 + lane % 8) * PITCH + out + lane / 8 % 2 * 8) * 2);
-    const uint32_t b_at = cuda_shared_address(x + (lane % 16 * PITCH + in + lane / 16 * 8) * 2);
-
-    if (out >= outs || in >= ins) return;
-#pragma unroll
-    for (int k = 0; k < STEP; k += 16) {
-        uint32_t a[2][4];
-        cuda_load_transposed(a[0], a_at + k * PITCH * 2);
-        cuda_load_transposed(a[1], a_at + (k * PITCH + 16) * 2);
-#pragma unroll
-        for (int t = 0; t < 4; t += 2) {
-            uint32_t b[4];
-            cuda_load_transposed(b, b_at + (k * PITCH + t * 8) * 2);
-#pragma unroll
-            for (int half = 0; half < 2; half++) {
-                cuda_mma(acc[half][t], a[half], b[0], b[1]);
-                cuda_mma(acc[half][t + 1], a[half], b[2], b[3]);
-            }
-        }
-    }
-}
-
-static __device__ __forceinline__ void put_weight(const cuda_level_conv &j, const share &s,
-                                                  float *partial, int out, int in, float value)
-{
-    const int columns = count_columns(&j.conv);
-
-    if (out < j.conv.c_out && in < columns)
-        partial[((int64_t)out * columns + in) * count_taps(&j.conv) + s.tap] = value;
-}
-
-static __device__ __forceinline__ void put_weights(const cuda_level_conv &j, const share &s,
-                                                   float *partial, const float acc[2][4][4])
-{
-    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+    fragment to;
 
 #pragma unroll
     for (int half = 0; half < 2; half++)
 #pragma unroll
-        for (int t = 0; t < 4; t++) {
-            const int out = s.out + warp / 2 * 32 + half * 16 + lane / 4;
-            const int in = s.in + warp % 2 * 32 + t * 8 + lane % 4 * 2;
-            put_weight(j, s, partial, out, in, acc[half][t][0]);
-            put_weight(j, s, partial, out, in + 1, acc[half][t][1]);
-            put_weight(j, s, partial, out + 8, in, acc[half][t][2]);
-            put_weight(j, s, partial, out + 8, in + 1, acc[half][t][3]);
+        for (int i = 0; i < EACH; i += 2) {
+            const uint32_t a = from[2 * half].pair[i / 2], b = from[2 * half + 1].pair[i / 2];
+            to.pair[half][i] = (a & 0xffffu) | b << 16;
+            to.pair[half][i + 1] = a >> 16 | (b & 0xffff0000u);
+        }
+    return to;
+}
+
+/* Clears pixels that are not there. */
+static __device__ __forceinline__ void clear(uint32_t is, fragment *f)
+{
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        const uint32_t bits = is >> 2 * half;
+        const uint32_t mask = (bits & 1 ? 0xffffu : 0u) | (bits & 2 ? 0xffff0000u : 0u);
+#pragma unroll
+        for (int i = 0; i < EACH; i++)
+            f->pair[half][i] &= mask;
+    }
+}
+
+static __device__ __forceinline__ fragment read_gradient(const cuda_level_conv &j,
+                                                         const cuda_slope<EACH> &slope,
+                                                         const cargo &from)
+{
+    if (!j.dz.z) return turn(from.dy);
+    fragment f;
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        float v[2][EACH], z[EACH];
+#pragma unroll
+        for (int b = 0; b < 2; b++) {
+            cuda_unpack<EACH>(from.dy[2 * half + b], v[b]);
+            cuda_unpack<EACH>(from.z[2 * half + b], z);
+#pragma unroll
+            for (int i = 0; i < EACH; i++)
+                v[b][i] = slope.a[i] * v[b][i] + (slope.b[i] * z[i] + slope.c[i]);
+        }
+#pragma unroll
+        for (int i = 0; i < EACH; i++)
+            f.pair[half][i] = cuda_pair(v[0][i], v[1][i]);
+    }
+    if (from.is != 15) clear(from.is, &f);
+    return f;
+}
+
+static __device__ __forceinline__ fragment read_value(const cuda_level_conv &j,
+                                                      const cuda_norm<EACH> &norm,
+                                                      const cargo &from)
+{
+    fragment f;
+
+    if (!j.x.mean) {
+        f = turn(from.x);
+#pragma unroll
+        for (int i = 0; i < 2 * EACH; i++)
+            f.pair[i / EACH][i % EACH] = dense_act2(j.x.act, f.pair[i / EACH][i % EACH]);
+        return f;
+    }
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        float v[2][EACH];
+#pragma unroll
+        for (int b = 0; b < 2; b++) {
+            cuda_unpack<EACH>(from.x[2 * half + b], v[b]);
+            cuda_apply_norm<EACH>(norm, v[b]);
+        }
+#pragma unroll
+        for (int i = 0; i < EACH; i++)
+            f.pair[half][i] = dense_pair_act(j.x.act, v[0][i], v[1][i]);
+    }
+    if (from.is_x != 15) clear(from.is_x, &f);
+    return f;
+}
+
+/* acc[pair of channels of dz][channel of x] */
+static __device__ __forceinline__ void multiply(const fragment &dz, const fragment &x,
+                                                float acc[2][EACH][4])
+{
+#pragma unroll
+    for (int pair = 0; pair < 2; pair++) {
+        const uint32_t a[4] = {dz.pair[0][2 * pair], dz.pair[0][2 * pair + 1], dz.pair[1][2 * pair],
+                               dz.pair[1][2 * pair + 1]};
+#pragma unroll
+        for (int i = 0; i < EACH; i++)
+            cuda_mma(acc[pair][i], a, x.pair[0][i], x.pair[1][i]);
+    }
+}
+
+/* ---- what it writes ---- */
+
+/* Adds what the other warps of the same tile have, in order, to what the first one has. */
+static __device__ __forceinline__ void add_shares(const share &s, float4 *shared,
+                                                  float acc[2][EACH][4])
+{
+    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+
+    if (s.stride == 1) return;
+    if (warp >= s.together)
+#pragma unroll
+        for (int i = 0; i < 2 * EACH; i++) {
+            const float *v = acc[i / EACH][i % EACH];
+            shared[(warp * 2 * EACH + i) * 32 + lane] = make_float4(v[0], v[1], v[2], v[3]);
+        }
+    __syncthreads();
+    for (int other = warp + s.together; warp < s.together && other < WARPS; other += s.together)
+#pragma unroll
+        for (int i = 0; i < 2 * EACH; i++) {
+            const float4 v = shared[(other * 2 * EACH + i) * 32 + lane];
+            float *to = acc[i / EACH][i % EACH];
+            to[0] += v.x, to[1] += v.y, to[2] += v.z, to[3] += v.w;
         }
 }
 
-__global__ static void __launch_bounds__(DENSE_THREADS)
+/* A lane has 4 neighbouring channels of dz, and 8 of x. */
+static __device__ __forceinline__ void put_weights(const cuda_level_conv &j, const share &s,
+                                                   const float acc[2][EACH][4])
+{
+    const int lane = (int)threadIdx.x % 32, depth = dense_depth(&j.conv);
+    const int turns = dense_turns(&j.conv);
+    float *partial = j.partial + s.split * (int64_t)j.conv.c_out * depth * turns;
+
+#pragma unroll
+    for (int o = 0; o < 4; o++)
+#pragma unroll
+        for (int e = 0; e < 2; e++) {
+            const int out = s.out + lane / 4 * 4 + o, in = s.in + lane % 4 * 8 + e * 4;
+            const int at = o % 2 * 2 + e, valid = out < s.end_out ? s.end_in - in : 0;
+            float *to = partial + ((int64_t)out * depth + in) * turns + s.tap;
+            if (turns == 1 && depth % 4 == 0 && valid >= 4) {
+                *(float4 *)to = make_float4(acc[o / 2][0][at], acc[o / 2][1][at], acc[o / 2][2][at],
+                                            acc[o / 2][3][at]);
+                continue;
+            }
+#pragma unroll
+            for (int i = 0; i < EACH; i++)
+                if (i < valid) to[i * turns] = acc[o / 2][i][at];
+        }
+}
+
+template <bool IMAGE>
+__global__ static void __launch_bounds__(THREADS, PER_SM)
     weights_kernel(const __grid_constant__ cuda_level_convs jobs)
 {
-    cuda_begin();
     CUDA_DYNAMIC_SHARED(shared);
-    const int k = cuda_find_job(jobs), block = (int)blockIdx.x - jobs.first[k];
-    const cuda_level_conv &j = jobs.at[k];
-    const share s = find_share(j, block);
-    const cuda_slope<8> slope = cuda_read_slope<8>(j.dz, s.c_out, s.valid_out);
-    const cuda_norm<8> norm = cuda_read_norm<8>(j.x, s.c_in, s.valid_in);
-    const int outs = j.conv.c_out - s.out, ins = count_columns(&j.conv) - s.in;
-    float acc[2][4][4] = {};
-    cargo cargo;
+    const int job = cuda_find_job(jobs), g = (int)threadIdx.x % 32 / 4;
+    const cuda_level_conv &j = jobs.at[job];
+    const share s = find_share(j, (int)blockIdx.x - jobs.first[job]);
+    dense_number numbers[IMAGE ? EACH : 1];
+    float acc[2][EACH][4] = {};
+    cargo now, next;
 
-#pragma unroll 1
-    for (int step = 0, row = s.row; row < s.end + STEP; step++, row += STEP) {
-        const int now = step % 2, before = 1 - now;
-        if (row < s.end) load_step(j, s, row, &cargo);
-        if (step > 0)
-            multiply(shared + before * TILE_BYTES, shared + (2 + before) * TILE_BYTES, outs, ins,
-                     acc);
-        if (row < s.end)
-            store_step(j, slope, norm, cargo, shared + now * TILE_BYTES,
-                       shared + (2 + now) * TILE_BYTES);
-        __syncthreads();
+#pragma unroll
+    for (int k = 0; k < EACH && IMAGE; k++)
+        numbers[IMAGE ? k : 0] =
+            dense_find_number(j, k < s.valid_in ? s.in + g * EACH + k : DENSE_MOST);
+    cuda_begin_beside(jobs.beside);
+    if (s.step < s.end) load_step<IMAGE>(j, s, s.step, numbers, &next);
+    const cuda_slope<EACH> slope = cuda_read_slope<EACH>(j.dz, s.out + g * EACH, s.valid_out);
+    const cuda_norm<EACH> norm = cuda_read_norm<EACH>(j.x, s.in + g * EACH, s.valid_in);
+    for (int step = s.step; step < s.end; step += s.stride) {
+        now = next;
+        if (step + s.stride < s.end) load_step<IMAGE>(j, s, step + s.stride, numbers, &next);
+        multiply(read_gradient(j, slope, now), read_value(j, norm, now), acc);
     }
-    put_weights(j, s,
-                j.partial + block / count_tiles(&j.conv) * (int64_t)j.conv.c_out *
-                                count_columns(&j.conv) * count_taps(&j.conv),
-                acc);
+    add_shares(s, (float4 *)shared, acc);
+    if ((int)threadIdx.x / 32 < s.together) put_weights(j, s, acc);
+    cuda_end(jobs.beside);
+}
+
+/* Those of the jobs that read rows of numbers, or the others. `beside`: of the first launch; of the other it is true. */
+template <bool IMAGE>
+static cudaError_t launch_weights(cudaStream_t stream, const cuda_level_convs *jobs, bool *beside)
+{
+    cuda_level_convs placed;
+
+    placed.n = placed.first[0] = 0;
+    placed.beside = *beside;
+    for (int k = 0; k < jobs->n; k++) {
+        const cuda_level_conv &j = jobs->at[k];
+        const int tiles = count_tiles(&j.conv);
+        if (dense_is_image(&j.conv) != IMAGE) continue;
+        cuda_dense_hints hints = dense_hint(j, j.out, true, EACH);
+        hints.joined_in = hints.joined_in && dense_is_joined(j.x.image, j.x.pitch, j.out);
+        placed.at[placed.n] = j;
+        placed.at[placed.n].hints = hints;
+        placed.first[placed.n + 1] =
+            placed.first[placed.n] + j.splits * (tiles / count_together(tiles));
+        placed.n++;
+    }
+    if (placed.n == 0) return cudaSuccess;
+    *beside = true;
+    return cuda_launch(weights_kernel<IMAGE>, (unsigned)placed.first[placed.n], THREADS,
+                       SHARED_BYTES, stream, placed);
 }
 
 cudaError_t pada_cuda_level_dense_weights(cudaStream_t stream, const cuda_level_convs *jobs)
 {
-    cuda_level_convs placed = *jobs;
+    bool beside = jobs->beside;
+    const cudaError_t error = launch_weights<true>(stream, jobs, &beside);
 
-    placed.first[0] = 0;
-    for (int k = 0; k < placed.n; k++)
-        placed.first[k + 1] =
-            placed.first[k] + placed.at[k].splits * count_tiles(&placed.at[k].conv);
-    return cuda_launch(weights_kernel, (unsigned)placed.first[placed.n], DENSE_THREADS,
-                       SHARED_BYTES, stream, placed);
+    return error == cudaSuccess ? launch_weights<false>(stream, jobs, &beside) : error;
 }

@@ -51,6 +51,7 @@ struct pool_job {
 
 struct pool_jobs {
     int n, first[CUDA_LEVEL_POOLS + 1];
+    bool beside;
     pool_job at[CUDA_LEVEL_POOLS];
 };
 
@@ -449,14 +450,14 @@ static __device__ __forceinline__ void run_tiles(const pool_job &j, const spread
 
 template <int W, bool BACK>
 static __device__ __forceinline__ void run_job(const pool_job &j, int block, int blocks,
-                                               float *shared)
+                                               bool beside, float *shared)
 {
     const spread_place place = spread_locate(j.how, block, blocks);
     const float *coefs = shared + place.lane * W;
     cuda_tally<W> tally = {};
 
     spread_touch(j);
-    cuda_begin();
+    cuda_begin_beside(beside);
     spread_stage_all(j.how, place, j.sources, SOURCES, shared);
     __syncthreads();
     if (BACK && j.tiles.n > 0)
@@ -478,11 +479,12 @@ __global__ static void __launch_bounds__(SPREAD_THREADS, SPREAD_RESIDENT)
     const pool_job &j = jobs.at[k];
 
     if (j.how.width == 8)
-        run_job<8, BACK>(j, block, blocks, (float *)shared);
+        run_job<8, BACK>(j, block, blocks, jobs.beside, (float *)shared);
     else if (j.how.width == 4)
-        run_job<4, BACK>(j, block, blocks, (float *)shared);
+        run_job<4, BACK>(j, block, blocks, jobs.beside, (float *)shared);
     else
-        run_job<2, BACK>(j, block, blocks, (float *)shared);
+        run_job<2, BACK>(j, block, blocks, jobs.beside, (float *)shared);
+    cuda_end(jobs.beside);
 }
 
 template <bool BACK> static cudaError_t launch(cudaStream_t stream, const cuda_level_pools *jobs)
@@ -491,6 +493,7 @@ template <bool BACK> static cudaError_t launch(cudaStream_t stream, const cuda_l
     pool_jobs placed;
 
     placed.n = jobs->n;
+    placed.beside = jobs->beside;
     for (int k = 0; k < placed.n; k++) {
         const pool_job &j = placed.at[k];
         make_job<BACK>(jobs->at[k], &placed.at[k]);

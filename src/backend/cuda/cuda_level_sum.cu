@@ -37,6 +37,7 @@ struct sum_job {
 
 struct sum_jobs {
     int n, first[CUDA_LEVEL_SUMS + 1];
+    bool beside;
     sum_job at[CUDA_LEVEL_SUMS];
 };
 
@@ -195,7 +196,7 @@ static __device__ __forceinline__ void add_term(const sum_job &j, const sum_term
 /* ---- sums ---- */
 
 template <int W, bool POOLED>
-static __device__ __forceinline__ void run_job(const sum_job &j, int block, int blocks,
+static __device__ __forceinline__ void run_job(const sum_job &j, int block, int blocks, bool beside,
                                                float *shared)
 {
     const spread_place place = spread_locate(j.how, block, blocks);
@@ -206,7 +207,7 @@ static __device__ __forceinline__ void run_job(const sum_job &j, int block, int 
     bool staged = false;
 
     spread_touch(j);
-    cuda_begin();
+    cuda_begin_beside(beside);
 #pragma unroll 1
     for (int i = place.turn * j.how.slots + place.slot; i < j.how.pixels || !staged; i += step) {
         const cuda_spot spot = place.works ? spread_find(j.how, i) : cuda_spot{-1, 0};
@@ -251,11 +252,12 @@ __global__ static void __launch_bounds__(SPREAD_THREADS, SPREAD_RESIDENT)
     const sum_job &j = jobs.at[k];
 
     if (j.how.width == 8)
-        run_job<8, POOLED>(j, block, blocks, (float *)shared);
+        run_job<8, POOLED>(j, block, blocks, jobs.beside, (float *)shared);
     else if (j.how.width == 4)
-        run_job<4, POOLED>(j, block, blocks, (float *)shared);
+        run_job<4, POOLED>(j, block, blocks, jobs.beside, (float *)shared);
     else
-        run_job<2, POOLED>(j, block, blocks, (float *)shared);
+        run_job<2, POOLED>(j, block, blocks, jobs.beside, (float *)shared);
+    cuda_end(jobs.beside);
 }
 
 cudaError_t pada_cuda_level_sum(cudaStream_t stream, const cuda_level_sums *jobs)
@@ -265,6 +267,7 @@ cudaError_t pada_cuda_level_sum(cudaStream_t stream, const cuda_level_sums *jobs
     bool pooled = false;
 
     placed.n = jobs->n;
+    placed.beside = jobs->beside;
     for (int k = 0; k < placed.n; k++) {
         const sum_job &j = placed.at[k];
         make_job(jobs->at[k], &placed.at[k]);
