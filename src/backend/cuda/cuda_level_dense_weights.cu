@@ -1,373 +1,576 @@
 /* cuda_level_dense_weights.cu - gradients of the weights of dense convolutions of levels, on tensor cores.
  *
- * A warp sums up to SIDE x SIDE weights of one tap, a tile, over a share of the pixels of dz, STEP pixels at a time. With
- * g = lane / 4 and q = lane % 4 as in cuda_mma.cuh, a lane has EACH neighbouring channels of dz and of x, of the pixels q,
- * 4 + q, 8 + q and 12 + q of a step:
+ * A block sums a tile of up to SIDE x SIDE weights over a share of the pixels of dz, a chunk of pixels at a time. All of
+ * its threads read what a chunk needs, once, and put it into shared memory as bfloat16:
  *
- *   k       = 2q, 2q + 1, 2q + 8, 2q + 9   are these pixels, in this order
- *   m       = g, g + 8 of tile j           are the channels 4g + 2j and 4g + 2j + 1 of dz
- *   n       = g of tile i                  is channel 4g + i of x
+ *   dz  [pixels][out]   behind the batch norm
+ *   x   [pixels][in]    behind norm and activation, for each pixel of dz the one that a tap reads there
  *
- * so that what comes from memory is a fragment, and nothing goes through shared memory. The warps of a block have
- * neighbouring tiles, as far as these divide evenly, and every so many-th step of a split of the pixels; at the end the
- * sums of the same tile are added up, in order. */
+ * A column of x is a channel at a tap, or one of the numbers that a convolution of images reads. Some warps read dz, the
+ * others x. A thread has W neighbouring columns of every so many-th pixel, whose coefficients it keeps; what it reads of
+ * the next chunk comes to slots of its own in shared memory meanwhile. Then a warp has up to HIGH x WIDE squares of 16 x 16 weights; warps for which there are none take every so
+ * many-th 16 pixels of the squares of others, and their sums are added up at the end, in order. There is room for two
+ * chunks of each form, so that one barrier for each chunk is enough. */
 #include "backend/cuda/cuda_level_dense.cuh"
 
 enum {
     WARPS = 8,
     THREADS = WARPS * 32,
-    SIDE = 32,
-    EACH = 4,
-    STEP = 16,
+    SIDE = 128,
+    HIGH = 4,
+    WIDE = 2,
+    CHUNK = 8192, /* elements of a chunk, at most */
+    SEVERAL = 8,  /* chunks */
     PER_SM = 2,
-    BLOCKS = PER_SM * 132, /* of a job, where there are enough pixels */
-    LEAST = 64,            /* pixels of a warp */
-    SHARED_BYTES = THREADS * 32 * 4
+    BLOCKS = PER_SM * 132, /* of a job, at most */
+    PAD = 8, /* elements behind a row, so that eight rows of a matrix lie in different banks */
+    SHARED_SUMS = WARPS / 2 * HIGH * WIDE * 2 * 32 * 16 /* bytes */
 };
 
-/* How many tiles there are along each side, and how large they are. */
-struct sides {
-    int outs, ins, out, in;
+/* What a job reads: pixels in one piece, W channels at once; any pixels; the numbers of images. */
+enum kind { POINTS, TAPS, IMAGES };
+
+/* ---- how the work is divided ---- */
+
+struct tiling {
+    int channels;    /* columns of a tap: channels of x, rounded up */
+    int outs, out;   /* tiles along the channels of dz, and rows of a tile, a multiple of 16 */
+    int ins, in;     /* the same along columns */
+    int high, warps; /* warps along `out`, and of a tile */
+    int slices;      /* warps that have the same weights */
+    int pixels;      /* of a chunk */
+    int dz_threads;  /* that read dz, whole warps */
 };
 
-static __host__ __device__ inline sides divide(const pada_conv *conv)
+static __host__ __device__ inline int count_slices(int warps)
 {
-    const int depth = dense_depth(conv);
-    sides s = {dense_divide_up(conv->c_out, SIDE), dense_divide_up(depth, SIDE), 0, 0};
-
-    s.out = dense_round(dense_divide_up(conv->c_out, s.outs), EACH);
-    s.in = dense_round(dense_divide_up(depth, s.ins), EACH);
-    return s;
+    return warps == 1 ? 8 : warps == 2 ? 4 : warps <= 4 ? 2 : 1;
 }
 
-static __host__ __device__ inline int count_tiles(const pada_conv *conv)
+static __host__ __device__ inline int lane_channels(const pada_conv *conv)
 {
-    const sides s = divide(conv);
-
-    return s.outs * s.ins * dense_turns(conv);
+    return !dense_is_image(conv) && conv->c_in % 8 == 0 && conv->c_out % 8 == 0 ? 8 : 4;
 }
 
-/* Tiles of a block. */
-static __host__ __device__ inline int count_together(int tiles)
+static __host__ __device__ inline tiling divide(const pada_conv *conv)
 {
-    return tiles % 8 == 0 ? 8 : tiles % 4 == 0 ? 4 : tiles % 2 == 0 ? 2 : 1;
+    tiling t;
+
+    t.channels = dense_round(dense_depth(conv), lane_channels(conv));
+    const int columns = t.channels * dense_turns(conv);
+    t.outs = dense_divide_up(conv->c_out, SIDE);
+    t.out = dense_round(dense_divide_up(conv->c_out, t.outs), 16);
+    t.ins = dense_divide_up(columns, SIDE);
+    t.in = dense_round(dense_divide_up(columns, t.ins), 16);
+    t.high = dense_divide_up(t.out, 16 * HIGH);
+    t.warps = t.high * dense_divide_up(t.in, 16 * WIDE);
+    t.slices = count_slices(t.warps);
+    while (t.slices > 1 && 16 * t.slices * (t.out + t.in) > CHUNK)
+        t.slices /= 2;
+    t.pixels = CHUNK / (t.out + t.in) / (16 * t.slices) * (16 * t.slices);
+    const int share =
+        (WARPS * 2 * t.out + t.out + t.in / 2) / (2 * t.out + t.in); /* dz has two parts */
+    t.dz_threads = 32 * (share < 1 ? 1 : share < WARPS ? share : WARPS - 1);
+    return t;
 }
 
-/* As many as there are warps for, unless partial sums would be more than a quarter of what is read. */
+/* Blocks begin and end slowly: each gets several chunks where that leaves enough blocks, as many as the device runs at a
+ * time at most. Partial sums are no more than half of what is read. */
 int pada_cuda_level_dense_splits(const pada_conv *conv, pada_shape out, int n_images)
 {
-    const int tiles = count_tiles(conv), together = count_together(tiles);
-    const int64_t rows = (int64_t)n_images * out.h * out.w;
+    const tiling t = divide(conv);
+    const int tiles = t.outs * t.ins;
+    const int64_t rows = (int64_t)n_images * out.h * out.w, chunks = (rows - 1) / t.pixels + 1;
     const int64_t bytes = rows * (4 * conv->c_out + 2 * dense_depth(conv));
-    int64_t splits = rows / (LEAST * (WARPS / together));
+    int64_t splits = chunks / SEVERAL;
 
-    if (splits > bytes / (16 * pada_conv_weights(conv)))
-        splits = bytes / (16 * pada_conv_weights(conv));
-    if (splits > BLOCKS / (tiles / together)) splits = BLOCKS / (tiles / together);
+    if (splits * tiles < BLOCKS / PER_SM) splits = BLOCKS / PER_SM / tiles;
+    if (splits > chunks) splits = chunks;
+    if (splits * tiles > BLOCKS) splits = BLOCKS / tiles;
+    if (splits > bytes / (8 * pada_conv_weights(conv)))
+        splits = bytes / (8 * pada_conv_weights(conv));
     return splits < 1 ? 1 : (int)splits;
 }
 
-/* Which weights a warp has, which steps, and this lane's part of what it reads. */
+/* This block's share. */
 struct share {
-    int out, in, tap;      /* first channels of the tile */
-    int end_out, end_in;   /* and the last ones + 1 */
-    int step, end, stride; /* of STEP pixels */
-    int split, together;
+    tiling t;
+    int out, in; /* first row and column of the tile */
+    int split, begin, end;
+    int z_slots, x_slots, slots; /* where those of z and of x begin, and of a chunk in all */
     dense_rows rows;
-    int valid_out, valid_in; /* how many of EACH channels there are */
-    bool plain;
 };
 
-static __device__ __forceinline__ share find_share(const cuda_level_conv &j, int block)
+/* Threads that stage an operand, and how many pixels each of them has in a chunk, at most. */
+static __host__ __device__ inline int count_threads(const tiling &t, bool is_dz)
 {
-    const sides sides = divide(&j.conv);
-    const int tiles = sides.outs * sides.ins * dense_turns(&j.conv), g = (int)threadIdx.x % 32 / 4;
-    const int warp = (int)threadIdx.x / 32;
+    return is_dz ? t.dz_threads : THREADS - t.dz_threads;
+}
+
+template <int W> static __host__ __device__ inline int count_slots(const tiling &t, bool is_dz)
+{
+    const int threads = count_threads(t, is_dz);
+
+    return dense_divide_up(t.pixels, threads / ((is_dz ? t.out : t.in) / W)) * threads;
+}
+
+template <int W> static __device__ inline share find_share(const cuda_level_conv &j, int block)
+{
     share s;
 
-    s.together = count_together(tiles);
-    const int groups = tiles / s.together, tile = block % groups * s.together + warp % s.together;
-    s.split = block / groups;
+    s.t = divide(&j.conv);
+    const int tiles = s.t.outs * s.t.ins, tile = block % tiles;
+    s.split = block / tiles;
+    s.out = tile % s.t.outs * s.t.out;
+    s.in = tile / s.t.outs * s.t.in;
     s.rows = dense_count(j, j.out);
-    s.stride = WARPS / s.together;
-    const int steps = dense_divide_up(s.rows.n, STEP), each = dense_divide_up(steps, j.splits);
-    s.step = s.split * each + warp / s.together;
-    s.end = min((s.split + 1) * each, steps);
-    s.out = tile % sides.outs * sides.out;
-    s.in = tile / sides.outs % sides.ins * sides.in;
-    s.tap = tile / sides.outs / sides.ins;
-    s.end_out = min(s.out + sides.out, j.conv.c_out);
-    s.end_in = min(s.in + sides.in, dense_depth(&j.conv));
-    s.valid_out = s.end_out - s.out - g * EACH;
-    s.valid_in = s.end_in - s.in - g * EACH;
-    s.plain = dense_is_plain(j.conv);
+    const int each = dense_round(dense_divide_up(s.rows.n, j.splits), s.t.pixels);
+    s.begin = s.split * each;
+    s.end = min(s.begin + each, s.rows.n);
+    s.z_slots = count_slots<W>(s.t, true);
+    s.x_slots = 2 * s.z_slots;
+    s.slots = s.x_slots + count_slots<W>(s.t, false);
     return s;
 }
 
-/* ---- what a warp reads ---- */
-
-struct cargo {
-    cuda_raw<EACH> dy[4], z[4], x[4];
-    uint32_t is, is_x; /* a bit for each pixel */
+/* What a thread stages: W columns of dz or of x. */
+template <int W> struct part {
+    bool is_dz;
+    int column, valid;      /* of the tile; how many of W there are */
+    int tap, channel;       /* of x */
+    int pixel, stride;      /* of the chunk: the first, and to the next */
+    int thread;             /* among those that stage the same operand */
+    float a[W], b[W], c[W]; /* a dy + b z + c, or act(a x + c) */
 };
 
-template <bool IMAGE>
-static __device__ __forceinline__ void load_step(const cuda_level_conv &j, const share &s, int step,
-                                                 const dense_number *numbers, cargo *to)
+template <int W>
+static __device__ __forceinline__ part<W> find_part(const cuda_level_conv &j, const share &s)
 {
-    const int lane = (int)threadIdx.x % 32, c_out = s.out + lane / 4 * EACH;
-    const int c_in = s.in + lane / 4 * EACH;
-    const bool joined = !IMAGE && j.hints.joined_in;
+    part<W> p;
 
-    to->is = to->is_x = 0;
+    p.is_dz = (int)threadIdx.x < s.t.dz_threads;
+    p.thread = (int)threadIdx.x - (p.is_dz ? 0 : s.t.dz_threads);
+    const int lanes = (p.is_dz ? s.t.out : s.t.in) / W;
+    p.stride = count_threads(s.t, p.is_dz) / lanes;
+    p.pixel = p.thread / lanes;
+    p.column = p.thread % lanes * W;
+    if (p.pixel >= p.stride) p.pixel = s.t.pixels; /* threads that are left over */
+    p.tap = (s.in + p.column) / s.t.channels;
+    p.channel = (s.in + p.column) % s.t.channels;
+    p.valid = p.is_dz                        ? j.conv.c_out - s.out - p.column
+              : p.tap < dense_turns(&j.conv) ? dense_depth(&j.conv) - p.channel
+                                             : 0;
+    return p;
+}
+
+template <int W>
+static __device__ __forceinline__ void read_coefs(const cuda_level_conv &j, const share &s,
+                                                  part<W> *p)
+{
+    if (p->is_dz) {
+        const cuda_slope<W> slope = cuda_read_slope<W>(j.dz, s.out + p->column, p->valid);
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const int row = step * STEP + i * 4 + lane % 4;
-        cuda_spot spot = {row < s.rows.n ? 0 : -1, 0};
-        if (!joined) spot = dense_locate(row, s.rows.n, s.rows);
-        const int valid = spot.image >= 0 ? s.valid_out : 0;
-        to->is |= spot.image >= 0 ? 1u << i : 0u;
-        to->dy[i] = dense_fetch<EACH>(
-            j.dz.dy, dense_begin(joined, row, spot, j.dz.dy_image, j.dz.dy_pitch) + c_out, valid,
-            j.hints.wide_in);
-        if (j.dz.z)
-            to->z[i] = dense_fetch<EACH>(
-                j.dz.z, dense_begin(joined, row, spot, j.dz.z_image, j.dz.z_pitch) + c_out, valid,
-                j.hints.wide_in);
-        if (IMAGE) {
-            const dense_corner corner = dense_find_corner(j, spot, s.rows.width);
+        for (int k = 0; k < W; k++)
+            p->a[k] = slope.a[k], p->b[k] = slope.b[k], p->c[k] = slope.c[k];
+    } else {
+        const cuda_norm<W> norm = cuda_read_norm<W>(j.x, p->channel, p->valid);
 #pragma unroll
-            for (int k = 0; k < EACH; k += 2)
-                to->x[i].pair[k / 2] = dense_read_number(j, corner, numbers[k]) |
-                                       dense_read_number(j, corner, numbers[k + 1]) << 16;
-            continue;
-        }
-        if (!s.plain) {
-            const int source = dense_source<false>(j, spot, s.rows.width, s.tap / j.conv.kernel,
-                                                   s.tap % j.conv.kernel);
-            spot = source < 0 ? cuda_spot{-1, 0} : cuda_spot{spot.image, source};
-        }
-        to->is_x |= spot.image >= 0 ? 1u << i : 0u;
-        to->x[i] =
-            dense_fetch<EACH>(j.x.data, dense_begin(joined, row, spot, j.x.image, j.x.pitch) + c_in,
-                              spot.image >= 0 ? s.valid_in : 0, j.hints.wide_x);
+        for (int k = 0; k < W; k++)
+            p->a[k] = norm.factor[k], p->b[k] = 0, p->c[k] = norm.shift[k];
     }
 }
 
-/* ---- fragments: pairs of pixels of each of EACH channels ---- */
+/* ---- shared memory ---- */
 
-struct fragment {
-    uint32_t pair[2][EACH];
+struct room {
+    uint16_t *dz, *x;            /* of the first chunk */
+    int dz_pitch, x_pitch, next; /* elements of a row, and to the second chunk */
+    char *slots;                 /* [chunk][dy, z, x][pixel][thread][W] */
 };
 
-/* Those of numbers as they are. */
-static __device__ __forceinline__ fragment turn(const cuda_raw<EACH> from[4])
+template <int W> static inline size_t room_bytes(const tiling &t)
 {
-    fragment to;
+    return 4 * (size_t)t.pixels * (size_t)(t.out + t.in + 2 * PAD) +
+           2 * (size_t)(2 * count_slots<W>(t, true) + count_slots<W>(t, false)) * 2 * W;
+}
+
+static __device__ __forceinline__ room divide_room(const tiling &t, char *shared)
+{
+    room r;
+
+    r.dz = (uint16_t *)shared;
+    r.dz_pitch = t.out + PAD;
+    r.x_pitch = t.in + PAD;
+    r.x = r.dz + t.pixels * r.dz_pitch;
+    r.next = t.pixels * (r.dz_pitch + r.x_pitch);
+    r.slots = (char *)(r.dz + 2 * r.next);
+    return r;
+}
+
+/* The first slot of this thread, of chunk `at` of the two that there is room for; the others are count_threads apart. */
+template <int W>
+static __device__ __forceinline__ cuda_raw<W> *find_slots(const share &s, const room &r,
+                                                          const part<W> &p, int at)
+{
+    return (cuda_raw<W> *)r.slots + at * s.slots + (p.is_dz ? 0 : s.x_slots) + p.thread;
+}
+
+/* ---- staging ---- */
+
+/* Brings the W channels from element i on to a slot. */
+template <int W>
+static __device__ __forceinline__ void bring(cuda_raw<W> *slot, const void *data, int64_t i,
+                                             int valid, bool wide)
+{
+    if (wide && valid >= W)
+        cuda_copy_ahead<2 * W>(cuda_shared_address(slot), (const uint16_t *)data + i);
+    else
+        *slot = dense_fetch<W>(data, i, valid, wide);
+}
+
+/* dy and z of a row of dz; those of z lie `apart` slots behind. */
+template <int W, kind KIND>
+static __device__ __forceinline__ void bring_gradient(const cuda_level_conv &j, const share &s,
+                                                      const part<W> &p, int row, int apart,
+                                                      cuda_raw<W> *slot)
+{
+    const bool joined = KIND == POINTS, wide = joined || j.hints.wide_in;
+    const cuda_spot spot = joined ? cuda_spot{0, 0} : dense_locate(row, s.end, s.rows);
+    const int c = s.out + p.column;
+
+    bring<W>(slot, j.dz.dy, dense_begin(joined, row, spot, j.dz.dy_image, j.dz.dy_pitch) + c,
+             p.valid, wide);
+    if (j.dz.z)
+        bring<W>(slot + apart, j.dz.z,
+                 dense_begin(joined, row, spot, j.dz.z_image, j.dz.z_pitch) + c, p.valid, wide);
+}
+
+/* The numbers of an image from the thread's first column on. */
+template <int W>
+static __device__ __forceinline__ cuda_raw<W> gather(const cuda_level_conv &j, const share &s,
+                                                     const dense_number *numbers, int row)
+{
+    const dense_corner corner =
+        dense_find_corner(j, dense_locate(row, s.end, s.rows), s.rows.width);
+    cuda_raw<W> raw;
 
 #pragma unroll
-    for (int half = 0; half < 2; half++)
+    for (int k = 0; k < W; k += 2)
+        raw.pair[k / 2] = dense_read_number(j, corner, numbers[k]) |
+                          dense_read_number(j, corner, numbers[k + 1]) << 16;
+    return raw;
+}
+
+/* The pixel of x that a tap reads at a row of dz; false: it is outside of the image. */
+template <int W, kind KIND>
+static __device__ __forceinline__ bool bring_value(const cuda_level_conv &j, const share &s,
+                                                   const part<W> &p, const dense_number *numbers,
+                                                   int row, cuda_raw<W> *slot)
+{
+    if (KIND == POINTS) {
+        bring<W>(slot, j.x.data, (int64_t)row * j.x.pitch + p.channel, W, true);
+    } else if (KIND == IMAGES) {
+        *slot = gather<W>(j, s, numbers, row);
+    } else {
+        const int kernel = j.conv.kernel;
+        cuda_spot spot = dense_locate(row, s.end, s.rows);
+        spot.pixel = dense_source<false>(j, spot, s.rows.width, p.tap / kernel, p.tap % kernel);
+        if (spot.pixel < 0) return false;
+        bring<W>(slot, j.x.data, dense_begin(false, row, spot, j.x.image, j.x.pitch) + p.channel,
+                 p.valid, j.hints.wide_x);
+    }
+    return true;
+}
+
+/* What the thread reads of the chunk from row `first` on. A bit for each pixel that is there. */
+template <int W, kind KIND>
+static __device__ __forceinline__ uint32_t bring_all(const cuda_level_conv &j, const share &s,
+                                                     const part<W> &p, const dense_number *numbers,
+                                                     int first, cuda_raw<W> *slot)
+{
+    const int apart = count_threads(s.t, p.is_dz);
+    uint32_t is = 0;
+
+    if (p.valid <= 0) return 0;
+    for (int i = 0, pixel = p.pixel; pixel < s.t.pixels && first + pixel < s.end;
+         i++, pixel += p.stride, slot += apart) {
+        bool there = true;
+        if (p.is_dz)
+            bring_gradient<W, KIND>(j, s, p, first + pixel, s.z_slots, slot);
+        else
+            there = bring_value<W, KIND>(j, s, p, numbers, first + pixel, slot);
+        if (there) is |= 1u << i;
+    }
+    return is;
+}
+
+/* Zeros where there is nothing. */
+template <int W>
+static __device__ __forceinline__ void put(uint16_t *to, const cuda_raw<W> &raw, bool is)
+{
+    const uint32_t mask = is ? ~0u : 0u;
+
+    if (W == 8)
+        *(uint4 *)to = make_uint4(raw.pair[0] & mask, raw.pair[1] & mask,
+                                  raw.pair[W / 2 - 2] & mask, raw.pair[W / 2 - 1] & mask);
+    else
+        *(uint2 *)to = make_uint2(raw.pair[0] & mask, raw.pair[1] & mask);
+}
+
+template <int W>
+static __device__ __forceinline__ void put_gradients(const cuda_level_conv &j, const share &s,
+                                                     const part<W> &p, int pitch, uint16_t *to,
+                                                     uint32_t is, const cuda_raw<W> *slot)
+{
+    const int apart = s.t.dz_threads, to_z = s.z_slots;
+
+    for (int pixel = p.pixel; pixel < s.t.pixels; pixel += p.stride, slot += apart, is >>= 1) {
+        cuda_raw<W> raw = slot[0];
+        if (j.dz.z) {
+            float dy[W], z[W];
+            cuda_unpack<W>(raw, dy);
+            cuda_unpack<W>(slot[to_z], z);
 #pragma unroll
-        for (int i = 0; i < EACH; i += 2) {
-            const uint32_t a = from[2 * half].pair[i / 2], b = from[2 * half + 1].pair[i / 2];
-            to.pair[half][i] = (a & 0xffffu) | b << 16;
-            to.pair[half][i + 1] = a >> 16 | (b & 0xffff0000u);
+            for (int k = 0; k < W; k++)
+                dy[k] = p.a[k] * dy[k] + (p.b[k] * z[k] + p.c[k]);
+#pragma unroll
+            for (int k = 0; k < W; k += 2)
+                raw.pair[k / 2] = cuda_pair(dy[k], dy[k + 1]);
         }
-    return to;
-}
-
-/* Clears pixels that are not there. */
-static __device__ __forceinline__ void clear(uint32_t is, fragment *f)
-{
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-        const uint32_t bits = is >> 2 * half;
-        const uint32_t mask = (bits & 1 ? 0xffffu : 0u) | (bits & 2 ? 0xffff0000u : 0u);
-#pragma unroll
-        for (int i = 0; i < EACH; i++)
-            f->pair[half][i] &= mask;
+        put<W>(to + pixel * pitch + p.column, raw, is & 1);
     }
 }
 
-static __device__ __forceinline__ fragment read_gradient(const cuda_level_conv &j,
-                                                         const cuda_slope<EACH> &slope,
-                                                         const cargo &from)
+template <int W>
+static __device__ __forceinline__ void put_values(const cuda_level_conv &j, const share &s,
+                                                  const part<W> &p, int pitch, uint16_t *to,
+                                                  uint32_t is, const cuda_raw<W> *slot)
 {
-    if (!j.dz.z) return turn(from.dy);
-    fragment f;
+    const int apart = THREADS - s.t.dz_threads;
+
+    for (int pixel = p.pixel; pixel < s.t.pixels; pixel += p.stride, slot += apart, is >>= 1) {
+        cuda_raw<W> raw = slot[0];
+        float v[W];
+        cuda_unpack<W>(raw, v);
 #pragma unroll
-    for (int half = 0; half < 2; half++) {
-        float v[2][EACH], z[EACH];
+        for (int k = 0; k < W; k += 2)
+            raw.pair[k / 2] = j.x.mean ? dense_pair_act(j.x.act, p.a[k] * v[k] + p.c[k],
+                                                        p.a[k + 1] * v[k + 1] + p.c[k + 1])
+                                       : dense_act2(j.x.act, raw.pair[k / 2]);
+        put<W>(to + pixel * pitch + p.column, raw, is & 1);
+    }
+}
+
+/* ---- products ---- */
+
+/* The squares of a warp, and its slice of the pixels. */
+struct squares {
+    int row, column; /* of the tile */
+    int slice;       /* slices: none */
+};
+
+static __device__ __forceinline__ squares find_squares(const tiling &t)
+{
+    const int warp = (int)threadIdx.x / 32, each = WARPS / t.slices, at = warp % each;
+    squares q = {at % t.high * HIGH * 16, at / t.high * WIDE * 16, warp / each};
+
+    if (at >= t.warps) q.slice = t.slices;
+    return q;
+}
+
+static __device__ __forceinline__ void multiply(const share &s, const squares &q, const room &r,
+                                                int at, float acc[HIGH][2 * WIDE][4])
+{
+    const int lane = (int)threadIdx.x % 32, i = lane / 8;
+    const uint32_t dz = cuda_shared_address(r.dz + at * r.next) +
+                        2 * (uint32_t)((i / 2 * 8 + lane % 8) * r.dz_pitch + q.row + i % 2 * 8);
+    const uint32_t x = cuda_shared_address(r.x + at * r.next) +
+                       2 * (uint32_t)((i % 2 * 8 + lane % 8) * r.x_pitch + q.column + i / 2 * 8);
+
+    for (int k = q.slice * 16; k < s.t.pixels; k += s.t.slices * 16) {
+        uint32_t b[WIDE][4];
 #pragma unroll
-        for (int b = 0; b < 2; b++) {
-            cuda_unpack<EACH>(from.dy[2 * half + b], v[b]);
-            cuda_unpack<EACH>(from.z[2 * half + b], z);
+        for (int n = 0; n < WIDE; n++)
+            if (q.column + 16 * n < s.t.in)
+                cuda_load_transposed(b[n], x + 2 * (uint32_t)(k * r.x_pitch + 16 * n));
 #pragma unroll
-            for (int i = 0; i < EACH; i++)
-                v[b][i] = slope.a[i] * v[b][i] + (slope.b[i] * z[i] + slope.c[i]);
+        for (int m = 0; m < HIGH; m++) {
+            uint32_t a[4];
+            if (q.row + 16 * m >= s.t.out) break;
+            cuda_load_transposed(a, dz + 2 * (uint32_t)(k * r.dz_pitch + 16 * m));
+#pragma unroll
+            for (int n = 0; n < WIDE; n++) {
+                if (q.column + 16 * n >= s.t.in) break;
+                cuda_mma(acc[m][2 * n], a, b[n][0], b[n][1]);
+                cuda_mma(acc[m][2 * n + 1], a, b[n][2], b[n][3]);
+            }
         }
-#pragma unroll
-        for (int i = 0; i < EACH; i++)
-            f.pair[half][i] = cuda_pair(v[0][i], v[1][i]);
-    }
-    if (from.is != 15) clear(from.is, &f);
-    return f;
-}
-
-static __device__ __forceinline__ fragment read_value(const cuda_level_conv &j,
-                                                      const cuda_norm<EACH> &norm,
-                                                      const cargo &from)
-{
-    fragment f;
-
-    if (!j.x.mean) {
-        f = turn(from.x);
-#pragma unroll
-        for (int i = 0; i < 2 * EACH; i++)
-            f.pair[i / EACH][i % EACH] = dense_act2(j.x.act, f.pair[i / EACH][i % EACH]);
-        return f;
-    }
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-        float v[2][EACH];
-#pragma unroll
-        for (int b = 0; b < 2; b++) {
-            cuda_unpack<EACH>(from.x[2 * half + b], v[b]);
-            cuda_apply_norm<EACH>(norm, v[b]);
-        }
-#pragma unroll
-        for (int i = 0; i < EACH; i++)
-            f.pair[half][i] = dense_pair_act(j.x.act, v[0][i], v[1][i]);
-    }
-    if (from.is_x != 15) clear(from.is_x, &f);
-    return f;
-}
-
-/* acc[pair of channels of dz][channel of x] */
-static __device__ __forceinline__ void multiply(const fragment &dz, const fragment &x,
-                                                float acc[2][EACH][4])
-{
-#pragma unroll
-    for (int pair = 0; pair < 2; pair++) {
-        const uint32_t a[4] = {dz.pair[0][2 * pair], dz.pair[0][2 * pair + 1], dz.pair[1][2 * pair],
-                               dz.pair[1][2 * pair + 1]};
-#pragma unroll
-        for (int i = 0; i < EACH; i++)
-            cuda_mma(acc[pair][i], a, x.pair[0][i], x.pair[1][i]);
     }
 }
 
-/* ---- what it writes ---- */
-
-/* Adds what the other warps of the same tile have, in order, to what the first one has. */
-static __device__ __forceinline__ void add_shares(const share &s, float4 *shared,
-                                                  float acc[2][EACH][4])
+/* Adds what the warps of the same squares have, in order, to what the first one has. */
+static __device__ __forceinline__ void add_slices(const tiling &t, float4 *shared,
+                                                  float acc[HIGH][2 * WIDE][4])
 {
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+    const int each = WARPS / t.slices;
 
-    if (s.stride == 1) return;
-    if (warp >= s.together)
+    for (int slices = t.slices / 2; slices > 0; slices /= 2) {
+        float4 *at = shared + warp % (slices * each) * HIGH * 2 * WIDE * 32 + lane;
+        __syncthreads();
+        if (warp >= slices * each && warp < 2 * slices * each)
 #pragma unroll
-        for (int i = 0; i < 2 * EACH; i++) {
-            const float *v = acc[i / EACH][i % EACH];
-            shared[(warp * 2 * EACH + i) * 32 + lane] = make_float4(v[0], v[1], v[2], v[3]);
-        }
-    __syncthreads();
-    for (int other = warp + s.together; warp < s.together && other < WARPS; other += s.together)
+            for (int i = 0; i < HIGH * 2 * WIDE; i++) {
+                const float *v = acc[i / (2 * WIDE)][i % (2 * WIDE)];
+                at[i * 32] = make_float4(v[0], v[1], v[2], v[3]);
+            }
+        __syncthreads();
+        if (warp >= slices * each) continue;
 #pragma unroll
-        for (int i = 0; i < 2 * EACH; i++) {
-            const float4 v = shared[(other * 2 * EACH + i) * 32 + lane];
-            float *to = acc[i / EACH][i % EACH];
+        for (int i = 0; i < HIGH * 2 * WIDE; i++) {
+            const float4 v = at[i * 32];
+            float *to = acc[i / (2 * WIDE)][i % (2 * WIDE)];
             to[0] += v.x, to[1] += v.y, to[2] += v.z, to[3] += v.w;
         }
+    }
 }
 
-/* A lane has 4 neighbouring channels of dz, and 8 of x. */
 static __device__ __forceinline__ void put_weights(const cuda_level_conv &j, const share &s,
-                                                   const float acc[2][EACH][4])
+                                                   const squares &q,
+                                                   const float acc[HIGH][2 * WIDE][4])
 {
     const int lane = (int)threadIdx.x % 32, depth = dense_depth(&j.conv);
     const int turns = dense_turns(&j.conv);
     float *partial = j.partial + s.split * (int64_t)j.conv.c_out * depth * turns;
 
 #pragma unroll
-    for (int o = 0; o < 4; o++)
+    for (int n = 0; n < 2 * WIDE; n++) {
+        const int at = q.column + 8 * n + lane % 4 * 2;
+        const int tap = turns == 1 ? 0 : (s.in + at) / s.t.channels;
+        const int in = (s.in + at) - tap * s.t.channels;
+        if (at >= s.t.in || tap >= turns || in >= depth) continue;
 #pragma unroll
-        for (int e = 0; e < 2; e++) {
-            const int out = s.out + lane / 4 * 4 + o, in = s.in + lane % 4 * 8 + e * 4;
-            const int at = o % 2 * 2 + e, valid = out < s.end_out ? s.end_in - in : 0;
-            float *to = partial + ((int64_t)out * depth + in) * turns + s.tap;
-            if (turns == 1 && depth % 4 == 0 && valid >= 4) {
-                *(float4 *)to = make_float4(acc[o / 2][0][at], acc[o / 2][1][at], acc[o / 2][2][at],
-                                            acc[o / 2][3][at]);
-                continue;
-            }
-#pragma unroll
-            for (int i = 0; i < EACH; i++)
-                if (i < valid) to[i * turns] = acc[o / 2][i][at];
+        for (int m = 0; m < 2 * HIGH; m++) {
+            const int row = q.row + 8 * m + lane / 4, out = s.out + row;
+            if (row >= s.t.out || out >= j.conv.c_out) continue;
+            float *to = partial + ((int64_t)out * depth + in) * turns + tap;
+            const float *v = acc[m / 2][n] + m % 2 * 2;
+            to[0] = v[0];
+            if (in + 1 < depth) to[turns] = v[1];
         }
+    }
 }
 
-template <bool IMAGE>
+template <int W, kind KIND>
 __global__ static void __launch_bounds__(THREADS, PER_SM)
     weights_kernel(const __grid_constant__ cuda_level_convs jobs)
 {
     CUDA_DYNAMIC_SHARED(shared);
-    const int job = cuda_find_job(jobs), g = (int)threadIdx.x % 32 / 4;
-    const cuda_level_conv &j = jobs.at[job];
-    const share s = find_share(j, (int)blockIdx.x - jobs.first[job]);
-    dense_number numbers[IMAGE ? EACH : 1];
-    float acc[2][EACH][4] = {};
-    cargo now, next;
+    const int job = cuda_find_job(jobs);
+    __shared__ cuda_level_conv j; /* as a parameter, its fields would take registers all the time */
+    for (int i = (int)threadIdx.x; i < (int)(sizeof j / 4); i += THREADS)
+        ((uint32_t *)&j)[i] = ((const uint32_t *)&jobs.at[job])[i];
+    __shared__ share s;
+    __syncthreads();
+    if (threadIdx.x == 0) s = find_share<W>(j, (int)blockIdx.x - jobs.first[job]);
+    __syncthreads();
+    part<W> p = find_part<W>(j, s);
+    const room r = divide_room(s.t, shared);
+    const squares q = find_squares(s.t);
+    dense_number numbers[KIND == IMAGES ? W : 1];
+    float acc[HIGH][2 * WIDE][4] = {};
+    uint32_t next = 0;
+    int at = 0;
 
 #pragma unroll
-    for (int k = 0; k < EACH && IMAGE; k++)
-        numbers[IMAGE ? k : 0] =
-            dense_find_number(j, k < s.valid_in ? s.in + g * EACH + k : DENSE_MOST);
+    for (int k = 0; k < W && KIND == IMAGES; k++)
+        numbers[KIND == IMAGES ? k : 0] =
+            dense_find_number(j, k < p.valid ? p.channel + k : DENSE_MOST);
     cuda_begin_beside(jobs.beside);
-    if (s.step < s.end) load_step<IMAGE>(j, s, s.step, numbers, &next);
-    const cuda_slope<EACH> slope = cuda_read_slope<EACH>(j.dz, s.out + g * EACH, s.valid_out);
-    const cuda_norm<EACH> norm = cuda_read_norm<EACH>(j.x, s.in + g * EACH, s.valid_in);
-    for (int step = s.step; step < s.end; step += s.stride) {
-        now = next;
-        if (step + s.stride < s.end) load_step<IMAGE>(j, s, step + s.stride, numbers, &next);
-        multiply(read_gradient(j, slope, now), read_value(j, norm, now), acc);
+    if (s.begin < s.end)
+        next = bring_all<W, KIND>(j, s, p, numbers, s.begin, find_slots(s, r, p, 0));
+    cuda_end_copies();
+    read_coefs<W>(j, s, &p);
+    for (int first = s.begin; first < s.end; first += s.t.pixels, at = 1 - at) {
+        const int after = first + s.t.pixels;
+        const uint32_t is = next;
+        if (after < s.end)
+            next = bring_all<W, KIND>(j, s, p, numbers, after, find_slots(s, r, p, 1 - at));
+        cuda_end_copies();
+        cuda_wait_copies();
+        if (p.is_dz)
+            put_gradients<W>(j, s, p, r.dz_pitch, r.dz + at * r.next, is, find_slots(s, r, p, at));
+        else
+            put_values<W>(j, s, p, r.x_pitch, r.x + at * r.next, is, find_slots(s, r, p, at));
+        __syncthreads();
+        if (q.slice < s.t.slices) multiply(s, q, r, at, acc);
     }
-    add_shares(s, (float4 *)shared, acc);
-    if ((int)threadIdx.x / 32 < s.together) put_weights(j, s, acc);
+    add_slices(s.t, (float4 *)shared, acc);
+    if (q.slice == 0) put_weights(j, s, q, acc);
     cuda_end(jobs.beside);
 }
 
-/* Those of the jobs that read rows of numbers, or the others. `beside`: of the first launch; of the other it is true. */
-template <bool IMAGE>
+/* ---- launches ---- */
+
+static cuda_dense_hints hint(const cuda_level_conv &j)
+{
+    cuda_dense_hints hints = dense_hint(j, j.out, true, lane_channels(&j.conv));
+
+    hints.joined_in = hints.joined_in && dense_is_joined(j.x.image, j.x.pitch, j.out);
+    return hints;
+}
+
+static kind kind_of(const cuda_level_conv &j)
+{
+    const cuda_dense_hints hints = hint(j);
+    const int channels = lane_channels(&j.conv);
+
+    if (dense_is_image(&j.conv)) return IMAGES;
+    return hints.joined_in && hints.wide_in && hints.wide_x && j.conv.c_in % channels == 0 &&
+                   j.conv.c_out % channels == 0
+               ? POINTS
+               : TAPS;
+}
+
+/* Those of the jobs whose threads have W columns, of one kind. `beside`: of the first launch; of the others it is
+ * true. */
+template <int W, kind KIND>
 static cudaError_t launch_weights(cudaStream_t stream, const cuda_level_convs *jobs, bool *beside)
 {
+    const void *kernel = (const void *)weights_kernel<W, KIND>;
     cuda_level_convs placed;
+    size_t bytes = SHARED_SUMS;
 
     placed.n = placed.first[0] = 0;
     placed.beside = *beside;
     for (int k = 0; k < jobs->n; k++) {
         const cuda_level_conv &j = jobs->at[k];
-        const int tiles = count_tiles(&j.conv);
-        if (dense_is_image(&j.conv) != IMAGE) continue;
-        cuda_dense_hints hints = dense_hint(j, j.out, true, EACH);
-        hints.joined_in = hints.joined_in && dense_is_joined(j.x.image, j.x.pitch, j.out);
+        if (kind_of(j) != KIND || lane_channels(&j.conv) != W) continue;
+        const tiling t = divide(&j.conv);
         placed.at[placed.n] = j;
-        placed.at[placed.n].hints = hints;
-        placed.first[placed.n + 1] =
-            placed.first[placed.n] + j.splits * (tiles / count_together(tiles));
+        placed.at[placed.n].hints = hint(j);
+        placed.first[placed.n + 1] = placed.first[placed.n] + j.splits * t.outs * t.ins;
         placed.n++;
+        bytes = room_bytes<W>(t) > bytes ? room_bytes<W>(t) : bytes;
     }
     if (placed.n == 0) return cudaSuccess;
     *beside = true;
-    return cuda_launch(weights_kernel<IMAGE>, (unsigned)placed.first[placed.n], THREADS,
-                       SHARED_BYTES, stream, placed);
+    const cudaError_t error =
+        bytes > 48 * 1024
+            ? cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)
+            : cudaSuccess;
+    if (error != cudaSuccess) return error;
+    return cuda_launch(weights_kernel<W, KIND>, (unsigned)placed.first[placed.n], THREADS, bytes,
+                       stream, placed);
 }
 
 cudaError_t pada_cuda_level_dense_weights(cudaStream_t stream, const cuda_level_convs *jobs)
 {
     bool beside = jobs->beside;
-    const cudaError_t error = launch_weights<true>(stream, jobs, &beside);
+    cudaError_t error = launch_weights<4, IMAGES>(stream, jobs, &beside);
 
-    return error == cudaSuccess ? launch_weights<false>(stream, jobs, &beside) : error;
+    if (error == cudaSuccess) error = launch_weights<8, POINTS>(stream, jobs, &beside);
+    if (error == cudaSuccess) error = launch_weights<4, POINTS>(stream, jobs, &beside);
+    if (error == cudaSuccess) error = launch_weights<8, TAPS>(stream, jobs, &beside);
+    return error == cudaSuccess ? launch_weights<4, TAPS>(stream, jobs, &beside) : error;
 }
