@@ -20,7 +20,7 @@ enum {
     COLUMNS = 192, /* of a tile, at most */
     PER_SM = 4,
     BLOCKS = PER_SM * 132,   /* of a launch: as many as an H200 runs at a time */
-    SHARED = 48 * 1024,      /* of a block: PER_SM of them leave something for the first cache */
+    SHARED = 54 * 1024,      /* of a block: PER_SM of them leave something for the first cache */
     MOST_SHARED = 96 * 1024, /* what every device has */
     NOWHERE = 1 << 24        /* behind all pieces */
 };
@@ -33,8 +33,8 @@ static __host__ __device__ inline int period_of(int channels)
     return channels % 8 == 0 ? channels : 2 * channels;
 }
 
-/* Elements of a row of the matrices, such that the rows of a fragment lie in different banks: of left, an odd multiple of
- * 16 bytes; of right, of 64. */
+/* Elements of a row of the matrices, such that rows of a fragment lie in different banks (of left: an odd multiple of 16
+ * bytes), or not more than two in one (of right, which is written by pairs: any multiple of 32 bytes but whole lines). */
 static __host__ __device__ inline int left_pitch(int depth)
 {
     return dense_round(depth, 16) + 8;
@@ -42,7 +42,9 @@ static __host__ __device__ inline int left_pitch(int depth)
 
 static __host__ __device__ inline int right_pitch(int columns)
 {
-    return (dense_divide_up(columns, 16) | 1) * 16;
+    const int pitch = dense_round(columns, 8);
+
+    return pitch % 32 == 0 ? pitch + 8 : pitch;
 }
 
 /* Tensors that results meet. */
