@@ -18,7 +18,8 @@ enum {
     FINISH = 128,    /* moments of outputs, coefficients of gradients, .. */
     FINISHES = 256,  /* .. two of them */
     TIES = 512,      /* whole numbers, so that many are equal, zeros of both signs, a factor of 0 */
-    NANS = 1024      /* some, of both signs */
+    NANS = 1024,     /* some, of both signs */
+    JOINED = 2048    /* slices have nothing between images */
 };
 
 /* ---- tensors that may be slices ---- */
@@ -38,7 +39,7 @@ static inline slice make_slice(pada_shape shape, int n, int flags, double scale,
     s.first = !(flags & SLICED) ? 0 : flags & ALIGNED ? 8 : 6;
     s.pitch = shape.c + s.first;
     s.image = (int64_t)shape.h * shape.w * s.pitch;
-    if (flags & SLICED) s.image += 8;
+    if (flags & SLICED && !(flags & JOINED)) s.image += 8;
     s.all = make_tensor(n * s.image, scale, offset, seed);
     return s;
 }

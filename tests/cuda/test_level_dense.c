@@ -38,6 +38,23 @@ static const dense_case dense_cases[] = {
     {34, 66, 1, 1, 1, 0, 0, 5, 4, 2, SLICED | NORM | GRADIENT | SLOPE | ACCUMULATE, PADA_ACT_RELU},
     {128, 64, 5, 1, 1, 2, 0, 3, 3, 1, GRADIENT, PADA_ACT_NONE},
     {1376, 10, 1, 1, 1, 0, 0, 2, 2, 2, NORM | FINISHES, PADA_ACT_RELU},
+
+    /* pixels in one piece: halves of pieces, pixels of an odd number, slices, several blocks for the columns, deep ones */
+    {36, 36, 1, 1, 1, 0, 0, 7, 11, 1, NORM | AFFINE | GRADIENT | SLOPE | FINISHES | ACCUMULATE,
+     PADA_ACT_RELU},
+    {20, 12, 1, 1, 1, 0, 0, 13, 5, 1, NORM | GRADIENT | SLOPE | FINISH, PADA_ACT_RELU6},
+    {12, 100, 1, 1, 1, 0, 0, 3, 3, 1, GRADIENT | FINISH | ACCUMULATE, PADA_ACT_NONE},
+    {36, 72, 1, 1, 1, 0, 0, 9, 7, 3, SLICED | JOINED | ALIGNED | NORM | GRADIENT | SLOPE | FINISH,
+     PADA_ACT_RELU},
+    {72, 36, 1, 1, 1, 0, 0, 5, 3, 3,
+     SLICED | JOINED | ALIGNED | NORM | GRADIENT | FINISHES | ACCUMULATE, PADA_ACT_RELU},
+    {480, 80, 1, 1, 1, 0, 0, 3, 7, 1, NORM | AFFINE | GRADIENT | SLOPE | FINISH, PADA_ACT_RELU6},
+    {80, 396, 1, 1, 1, 0, 0, 3, 7, 3, NORM | GRADIENT | SLOPE | FINISH, PADA_ACT_RELU},
+    {208, 224, 1, 1, 1, 0, 0, 1, 1, 1, SLOPE | FINISHES, PADA_ACT_NONE},
+
+    {640, 16, 1, 1, 1, 0, 0, 5, 5, 1, NORM | GRADIENT | SLOPE | ACCUMULATE, PADA_ACT_RELU},
+    {8, 8, 1, 1, 1, 0, 0, 9, 9, 5, NORM | GRADIENT | SLOPE | FINISHES | ACCUMULATE, PADA_ACT_RELU},
+    {36, 36, 1, 1, 1, 0, 0, 9, 9, 3, SLICED | JOINED | GRADIENT | FINISH, PADA_ACT_RELU},
 };
 
 /* What stems read. */
@@ -225,10 +242,13 @@ static void test_dense_rounds(void **state)
 {
     const dense_case cases[] = {{16, 16, 1, 1, 1, 0, 0, 120, 121, 8, SLOPE | FINISH, PADA_ACT_RELU},
                                 {72, 16, 1, 1, 1, 0, 0, 3, 5, 1, GRADIENT | FINISH, PADA_ACT_NONE}};
+    const dense_case joined = {36, 20, 1, 1, 1, 0, 0, 99, 97, 9, SLOPE | FINISH, PADA_ACT_RELU};
 
     (void)state;
     check_dense(cases, 2, OUTPUT);
     check_dense(cases, 2, INPUT);
+    check_dense(&joined, 1, OUTPUT);
+    check_dense(&joined, 1, INPUT);
 }
 
 /* As many partial sums as the kernel wants, or another number of them. */

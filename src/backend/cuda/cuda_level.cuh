@@ -401,6 +401,30 @@ static __device__ __forceinline__ void cuda_give_share(const cuda_result &to, in
         cuda_add_share(to.finishes[f].sums, channels, 2 * c, sum);
 }
 
+/* A block has given its shares; the last of the `blocks` of the job finishes the sums. `shared` is free for one int behind
+ * a barrier. */
+static __device__ inline void cuda_close_results(const cuda_result &to, int channels, int blocks,
+                                                 float *shared)
+{
+    const int thread = (int)(threadIdx.y * blockDim.x + threadIdx.x);
+    const int threads = (int)(blockDim.x * blockDim.y);
+
+    __syncthreads();
+    int *is_last = (int *)shared;
+    if (thread ==
+        0) { /* the fences are also for what the others did before, or do behind, a barrier */
+        cuda_fence();
+        *is_last = cuda_count(to.finishes[0].sums + CUDA_UNITS * 2 * channels + 1) == blocks - 1;
+        cuda_fence();
+    }
+    __syncthreads();
+    if (!*is_last) return;
+    for (int i = thread; i < to.n_finishes * channels; i += threads) {
+        const int f = i >= channels;
+        cuda_finish_channel(to.finishes[f], channels, i - f * channels);
+    }
+}
+
 /* Adds up the tallies of a block, of all threads, and gives its share to the sums; the last of the `blocks` of the job
  * finishes them. The lanes of the block have channels from `first` on, W each; `shared` is free. Several neighbours in
  * a warp, a power of two, share a sum where there are more threads than sums. */
@@ -434,20 +458,7 @@ static __device__ inline void cuda_end_results(const cuda_result &to, int channe
         if (i < values && part == 0 && c < channels)
             cuda_give_share(to, channels, c, value / W, sum);
     }
-    __syncthreads();
-    int *is_last = (int *)shared;
-    if (thread ==
-        0) { /* the fences are also for what the others did before, or do behind, a barrier */
-        cuda_fence();
-        *is_last = cuda_count(to.finishes[0].sums + CUDA_UNITS * 2 * channels + 1) == blocks - 1;
-        cuda_fence();
-    }
-    __syncthreads();
-    if (!*is_last) return;
-    for (int i = thread; i < to.n_finishes * channels; i += threads) {
-        const int f = i >= channels;
-        cuda_finish_channel(to.finishes[f], channels, i - f * channels);
-    }
+    cuda_close_results(to, channels, blocks, shared);
 }
 
 static_assert(CUDA_FINISHES == 2, "cuda_end_results finishes one or two norms");

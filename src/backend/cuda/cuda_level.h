@@ -75,6 +75,8 @@ typedef struct cuda_dense_hints {
     unsigned plane, width; /* factors for divisions by pixels of an image and of a row */
     bool joined_in : 1, joined_out : 1; /* all pixels that are read, or written, lie in one piece */
     bool wide_in : 1, wide_x : 1, wide_to : 1; /* a lane's channels can be moved at once */
+    unsigned char rows;                        /* of a tile (cuda_level_dense_joined.cu), .. */
+    short columns;                             /* .. and its channels */
 } cuda_dense_hints;
 
 /* A convolution. Forward, `to` is its output; backward, `to` is the gradient of x, and `partial` gets that of the weights. */

@@ -1,4 +1,5 @@
-/* cuda_level_dense.cu - dense convolutions of levels, and the gradients of their inputs, on tensor cores.
+/* cuda_level_dense.cu - dense convolutions of levels, and the gradients of their inputs, on tensor cores: those that
+ * cuda_level_dense_joined.cu has no tiles for.
  *
  * A warp makes tiles of ROWS pixels and DENSE_COLUMNS channels, one after the other, DEPTH channels that are read at a
  * time: a step. Its lanes load fragments from memory, apply norm and activation, or the coefficients of a gradient,
@@ -255,6 +256,15 @@ static __device__ __forceinline__ void multiply(const cuda_level_conv &j, const 
 
 /* ---- what it writes ---- */
 
+template <int W> static __device__ __forceinline__ cuda_norm<W> read_slopes(const float *slopes)
+{
+    cuda_norm<W> norm;
+
+    dense_read_floats<W>(slopes, norm.factor);
+    dense_read_floats<W>(slopes + DENSE_SLOPES, norm.shift);
+    return norm;
+}
+
 /* Writes a tile. Forward, results meet nothing. */
 template <int W, bool BACK>
 static __device__ __forceinline__ void write_tile(const cuda_level_conv &j, const product &p,
@@ -280,7 +290,11 @@ static __device__ __forceinline__ void write_tile(const cuda_level_conv &j, cons
 #pragma unroll
             for (int k = 0; k < W; k++)
                 v[k] = acc[set * (W / 2) + k / 2][half * 2 + k % 2];
-            if (BACK) dense_meet_results<W>(j.to, met, slopes + p.set * DENSE_COLUMNS + at, v);
+            if (BACK) {
+                cuda_norm<W> norm;
+                if (j.to.at.mean) norm = read_slopes<W>(slopes + p.set * DENSE_COLUMNS + at);
+                dense_meet_results<W>(j.to, met, norm, v);
+            }
             dense_store<W>(j.to.data, begin + c, valid, j.hints.wide_to, v);
             dense_tally_results<W, BACK>(j.to, met, v, tally, set);
         }
@@ -399,7 +413,9 @@ static cudaError_t launch_products(cudaStream_t stream, const cuda_level_convs *
     for (int k = 0; k < jobs->n; k++) {
         const cuda_level_conv &j = jobs->at[k];
         const pada_shape rows = BACK ? j.in : j.out;
-        if (dense_is_image(&j.conv) != IMAGE || dense_lane_channels(&j.conv) != W) continue;
+        if (dense_is_image(&j.conv) != IMAGE || dense_lane_channels(&j.conv) != W ||
+            pada_cuda_dense_joins(&j, BACK))
+            continue;
         const int columns = BACK ? j.conv.c_in : j.conv.c_out, sets = count_sets(columns);
         const int tiles = (int)(((int64_t)j.n_images * rows.h * rows.w + ROWS - 1) / ROWS);
         const int depth = BACK ? j.conv.c_out : dense_depth(&j.conv);
@@ -426,8 +442,9 @@ static cudaError_t launch_products(cudaStream_t stream, const cuda_level_convs *
 cudaError_t pada_cuda_level_dense_forward(cudaStream_t stream, const cuda_level_convs *jobs)
 {
     bool beside = jobs->beside;
-    cudaError_t error = launch_products<8, false, true>(stream, jobs, &beside);
+    cudaError_t error = pada_cuda_dense_joined(stream, jobs, false, &beside);
 
+    if (error == cudaSuccess) error = launch_products<8, false, true>(stream, jobs, &beside);
     if (error == cudaSuccess) error = launch_products<4, false, true>(stream, jobs, &beside);
     if (error == cudaSuccess) error = launch_products<8, false, false>(stream, jobs, &beside);
     return error == cudaSuccess ? launch_products<4, false, false>(stream, jobs, &beside) : error;
@@ -436,7 +453,8 @@ cudaError_t pada_cuda_level_dense_forward(cudaStream_t stream, const cuda_level_
 cudaError_t pada_cuda_level_dense_grad_in(cudaStream_t stream, const cuda_level_convs *jobs)
 {
     bool beside = jobs->beside;
-    const cudaError_t error = launch_products<8, true, false>(stream, jobs, &beside);
+    cudaError_t error = pada_cuda_dense_joined(stream, jobs, true, &beside);
 
+    if (error == cudaSuccess) error = launch_products<8, true, false>(stream, jobs, &beside);
     return error == cudaSuccess ? launch_products<4, true, false>(stream, jobs, &beside) : error;
 }

@@ -45,16 +45,26 @@ static __host__ __device__ inline int dense_turns(const pada_conv *conv)
     return dense_is_image(conv) ? 1 : dense_taps(conv);
 }
 
-/* W: 8 where channels come by eights, unless there are so few that half of the lanes would have none. */
-static __host__ __device__ inline int dense_lane_channels(int depth, int c_out, bool image)
+/* Whether every pixel reads the pixel at its own place. */
+static __host__ __device__ inline bool dense_is_plain(const pada_conv &c)
 {
-    if (image) return c_out % 8 == 0 ? 8 : 4;
-    return depth % 8 == 0 && c_out % 8 == 0 && (depth > 16 || c_out > 16) ? 8 : 4;
+    return c.kernel == 1 && c.stride == 1 && c.pad == 0 && c.offset == 0;
 }
 
+/* Whether cuda_level_dense_joined.cu has tiles for so many channels. */
+static __host__ __device__ inline bool dense_is_moderate(int channels)
+{
+    return channels % 4 == 0 && channels <= (channels % 8 == 0 ? 640 : 512);
+}
+
+/* W: 8 where channels come by eights, unless there are so few that half of the lanes would have none. */
 static __host__ __device__ inline int dense_lane_channels(const pada_conv *conv)
 {
-    return dense_lane_channels(dense_depth(conv), conv->c_out, dense_is_image(conv));
+    const int depth = dense_depth(conv), c_out = conv->c_out;
+
+    if (dense_is_image(conv)) return c_out % 8 == 0 ? 8 : 4;
+    if (dense_is_plain(*conv) && dense_is_moderate(depth) && dense_is_moderate(c_out)) return 4;
+    return depth % 8 == 0 && c_out % 8 == 0 && (depth > 16 || c_out > 16) ? 8 : 4;
 }
 
 static __host__ __device__ inline int dense_divide_up(int n, int by)
@@ -96,12 +106,6 @@ static __device__ __forceinline__ cuda_spot dense_locate(int row, int end, const
     return row < end ? cuda_spot{image, row - image * (int)rows.plane.by} : cuda_spot{-1, 0};
 }
 
-/* Whether every pixel reads the pixel at its own place. */
-static __host__ __device__ inline bool dense_is_plain(const pada_conv &c)
-{
-    return c.kernel == 1 && c.stride == 1 && c.pad == 0 && c.offset == 0;
-}
-
 /* The pixel that tap (kh, kw) of the result's pixel reads, or -1. Backward, the result is that of x, and dz is read. */
 template <bool BACK>
 static __device__ __forceinline__ int dense_source(const cuda_level_conv &j, cuda_spot spot,
@@ -132,6 +136,14 @@ static __device__ __forceinline__ int64_t dense_begin(bool joined, int row, cuda
 {
     return joined ? (int64_t)row * pitch : spot.image * image + (int64_t)spot.pixel * pitch;
 }
+
+/* ---- pixels that lie in one piece: cuda_level_dense_joined.cu ---- */
+
+/* Whether a job is one of these. */
+bool pada_cuda_dense_joins(const cuda_level_conv *j, bool back);
+/* Launches those of the jobs that are. `beside`: of the launch; true for those that follow it. */
+cudaError_t pada_cuda_dense_joined(cudaStream_t stream, const cuda_level_convs *jobs, bool back,
+                                   bool *beside);
 
 /* ---- what launches work out ---- */
 

@@ -56,27 +56,35 @@ static __device__ __forceinline__ cuda_met<W> dense_meet(const cuda_level_conv &
     return met;
 }
 
+/* Results where the slope of an activation is not zero: of act(norm(x)), x being what they meet. `norm` is not read where
+ * there is none. */
+template <int W>
+static __device__ __forceinline__ void dense_apply_slope(const cuda_view &at,
+                                                         const cuda_norm<W> &norm, float x[W],
+                                                         float v[W])
+{
+    if (at.mean) cuda_apply_norm<W>(norm, x);
+    if (at.act == PADA_ACT_RELU)
+#pragma unroll
+        for (int k = 0; k < W; k++)
+            v[k] = x[k] > 0 ? v[k] : 0;
+    else
+#pragma unroll
+        for (int k = 0; k < W; k++)
+            v[k] = cuda_act_slope(at.act, x[k]) > 0 ? v[k] : 0;
+}
+
 /* Results of a pixel after what belongs to them. */
 template <int W>
 static __device__ __forceinline__ void dense_meet_results(const cuda_result &to,
                                                           const cuda_met<W> &met,
-                                                          const float *slopes, float v[W])
+                                                          const cuda_norm<W> &norm, float v[W])
 {
     float other[W];
 
     if (to.at.data) {
         cuda_unpack<W>(met.at, other);
-        if (to.at.mean) {
-            float factor[W], shift[W];
-            dense_read_floats<W>(slopes, factor);
-            dense_read_floats<W>(slopes + DENSE_SLOPES, shift);
-#pragma unroll
-            for (int k = 0; k < W; k++)
-                other[k] = factor[k] * other[k] + shift[k];
-        }
-#pragma unroll
-        for (int k = 0; k < W; k++)
-            v[k] *= cuda_act_slope(to.at.act, other[k]);
+        dense_apply_slope<W>(to.at, norm, other, v);
     }
     if (to.accumulate) {
         cuda_unpack<W>(met.there, other);

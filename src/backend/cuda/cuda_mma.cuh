@@ -162,10 +162,18 @@ static __device__ __forceinline__ float cuda_exchange(float x, int mask)
 
 #define CUDA_DYNAMIC_SHARED(name) extern __shared__ __align__(128) char name[]
 
+/* A pointer to memory of the device that came from somewhere else, so that the compiler does not know it as one: accesses
+ * are shorter, and atomic ones need no way through shared memory. */
+template <typename T> static __device__ __forceinline__ T *cuda_global(T *pointer)
+{
+    __builtin_assume(__isGlobal(pointer));
+    return pointer;
+}
+
 /* Any order of additions gives the same sum. */
 static __device__ __forceinline__ void cuda_add_fixed(int64_t *sum, int64_t x)
 {
-    atomicAdd((unsigned long long *)sum, (unsigned long long)x);
+    atomicAdd(cuda_global((unsigned long long *)sum), (unsigned long long)x);
 }
 
 /* Past the first cache, which may hold the line from before. */
@@ -177,13 +185,59 @@ static __device__ __forceinline__ int64_t cuda_load_fixed(const int64_t *sum)
 /* One more; how many there were. */
 static __device__ __forceinline__ int64_t cuda_count(int64_t *counter)
 {
-    return (int64_t)atomicAdd((unsigned long long *)counter, 1ull);
+    return (int64_t)atomicAdd(cuda_global((unsigned long long *)counter), 1ull);
 }
 
 /* What this thread wrote before is seen before what it writes now. */
 static __device__ __forceinline__ void cuda_fence(void)
 {
     __threadfence();
+}
+
+/* 16 bytes to memory of the device, 8 to shared memory: at once, also where another way of an `if` writes the same place in
+ * smaller pieces, which the compiler would make one with this. */
+static __device__ __forceinline__ void cuda_store16(void *to, uint4 x)
+{
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(x.x), "r"(x.y), "r"(x.z),
+                 "r"(x.w)
+                 : "memory");
+}
+
+static __device__ __forceinline__ void cuda_store_shared8(uint32_t shared, uint32_t x, uint32_t y)
+{
+    asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(shared), "r"(x), "r"(y) : "memory");
+}
+
+/* Copies N bytes, 8 or 16, to shared memory, while the thread goes on. Both addresses are multiples of N. What was copied
+ * since the last end of a group is a group. */
+template <int N>
+static __device__ __forceinline__ void cuda_copy_ahead(uint32_t shared, const void *from)
+{
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    if (N == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from)
+                     : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared), "l"(from)
+                     : "memory");
+#else
+    __trap();
+#endif
+}
+
+static __device__ __forceinline__ void cuda_end_copies(void)
+{
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+/* Waits for all groups of this thread but the last one. */
+static __device__ __forceinline__ void cuda_wait_copies(void)
+{
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group 1;" ::: "memory");
+#endif
 }
 
 #else
@@ -297,6 +351,11 @@ static inline float cuda_exchange(float x, int mask)
 
 #define CUDA_DYNAMIC_SHARED(name) char *const name = emulate_shared()
 
+template <typename T> static inline T *cuda_global(T *pointer)
+{
+    return pointer;
+}
+
 static inline void cuda_add_fixed(int64_t *sum, int64_t x)
 {
     *sum = (int64_t)((uint64_t)*sum + (uint64_t)x);
@@ -313,6 +372,31 @@ static inline int64_t cuda_count(int64_t *counter)
 }
 
 static inline void cuda_fence(void)
+{
+}
+
+static inline void cuda_store16(void *to, uint4 x)
+{
+    memcpy(to, &x, sizeof x);
+}
+
+static inline void cuda_store_shared8(uint32_t shared, uint32_t x, uint32_t y)
+{
+    const uint32_t both[2] = {x, y};
+
+    memcpy(emulate_shared() + shared, both, sizeof both);
+}
+
+template <int N> static inline void cuda_copy_ahead(uint32_t shared, const void *from)
+{
+    memcpy(emulate_shared() + shared, from, N);
+}
+
+static inline void cuda_end_copies(void)
+{
+}
+
+static inline void cuda_wait_copies(void)
 {
 }
 

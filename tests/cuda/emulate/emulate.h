@@ -42,6 +42,9 @@ struct uint2 {
 struct uint4 {
     uint32_t x, y, z, w;
 };
+struct float2 {
+    float x, y;
+};
 struct float4 {
     float x, y, z, w;
 };
@@ -54,6 +57,11 @@ static inline uint2 make_uint2(uint32_t x, uint32_t y)
 static inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w)
 {
     return {x, y, z, w};
+}
+
+static inline float2 make_float2(float x, float y)
+{
+    return {x, y};
 }
 
 static inline float4 make_float4(float x, float y, float z, float w)
