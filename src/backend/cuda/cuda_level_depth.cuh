@@ -273,7 +273,18 @@ static __device__ __forceinline__ float depth_cap(float x, float high)
     return x;
 }
 
+/* Keeps a pointer in a register, so that what is added to it is added at once, not to parts of it. */
+static __device__ __forceinline__ void depth_pin(char **at)
+{
+    asm("" : "+l"(*at));
+    __builtin_assume(__isGlobal(*at));
+}
+
 #else
+
+static inline void depth_pin(char **)
+{
+}
 
 static inline float depth_floor(float x, float low)
 {

@@ -10,7 +10,8 @@ enum {
     DEVICE = 132,        /* multiprocessors of an H200, .. */
     SPLITS = 4 * DEVICE, /* .. but partial sums have to be added up */
     TAPS_AT_ONCE = 32,   /* added up */
-    SUM_WORDS = TAPS_AT_ONCE * DEPTH_THREADS * 2
+    SUM_WORDS = TAPS_AT_ONCE * DEPTH_THREADS * 2,
+    ALL = (1 << DEPTH_PATCH) - 1 /* pixels of a patch, a bit for each */
 };
 
 static_assert((int)SUM_WORDS <= (int)DEPTH_WORDS, "sums of taps fit");
@@ -115,32 +116,58 @@ static __device__ __forceinline__ patch find_patch(const cuda_level_conv &j,
     return s;
 }
 
-/* Bytes of the first pixel of a patch. */
-static __device__ __forceinline__ char *find_first(const void *data, int64_t image, int pitch,
-                                                   const patch &s)
+/* Whether pixel p is there. FULL: all are, so that nothing has to be asked. */
+template <bool FULL> static __device__ __forceinline__ bool has_pixel(const patch &s, int p)
 {
-    return (char *)data + 2 * (s.image * image) + 2 * (int64_t)(s.pixel * pitch + s.c);
+    return FULL || (s.is >> p & 1);
 }
 
-/* Pixel p of it; `row` elements are from one row to the next. */
-static __device__ __forceinline__ uint32_t *find_pixel(char *first, int p, int row, int pitch)
+/* A patch in memory: its rows, and bytes from one pixel to the next. */
+typedef struct place {
+    char *row[DEPTH_HIGH];
+    int pitch;
+} place;
+
+static __device__ __forceinline__ place find_place(const void *data, int64_t image, int pitch,
+                                                   int width, const patch &s)
 {
-    return (uint32_t *)(first + (int64_t)row * (p / DEPTH_STRIP * 2) +
-                        (int64_t)pitch * (p % DEPTH_STRIP * 2));
+    place to;
+
+    to.row[0] = (char *)data + 2 * (s.image * image) + 2 * (int64_t)(s.pixel * pitch + s.c);
+    to.row[1] = to.row[0] + (int64_t)width * (2 * pitch);
+    to.pitch = pitch;
+    depth_pin(&to.row[0]);
+    depth_pin(&to.row[1]);
+    return to;
 }
 
-static __device__ __forceinline__ void fetch_patch(const void *data, int64_t image, int pitch,
-                                                   int width, const patch &s,
-                                                   uint32_t v[DEPTH_PATCH])
+static __device__ __forceinline__ uint32_t *find_pixel(const place &to, int p)
 {
-    char *const first = find_first(data, image, pitch, s);
+    return (uint32_t *)(to.row[p / DEPTH_STRIP] + (int64_t)to.pitch * (p % DEPTH_STRIP * 2));
+}
 
+template <bool FULL>
+static __device__ __forceinline__ void fetch_pixels(const place &from, const patch &s,
+                                                    uint32_t v[DEPTH_PATCH])
+{
 #pragma unroll
     for (int p = 0; p < DEPTH_PATCH; p++)
-        v[p] = s.is >> p & 1 ? *find_pixel(first, p, width * pitch, pitch) : 0;
+        v[p] = has_pixel<FULL>(s, p) ? *find_pixel(from, p) : 0;
+}
+
+static __device__ __forceinline__ void fetch_x(const cuda_level_conv &j, const patch &s,
+                                               uint32_t v[DEPTH_PATCH])
+{
+    const place from = find_place(j.x.data, j.x.image, j.x.pitch, j.in.w, s);
+
+    if (s.is == ALL)
+        fetch_pixels<true>(from, s, v);
+    else
+        fetch_pixels<false>(from, s, v);
 }
 
 /* act(norm(x)), and zero where there is none. */
+template <bool FULL>
 static __device__ __forceinline__ void see_patch(pada_act act, const cuda_norm<2> &norm,
                                                  const patch &s, const uint32_t raw[DEPTH_PATCH],
                                                  depth_pair x[DEPTH_PATCH])
@@ -155,8 +182,8 @@ static __device__ __forceinline__ void see_patch(pada_act act, const cuda_norm<2
     depth_activate<2 * DEPTH_PATCH>(act, v);
 #pragma unroll
     for (int p = 0; p < DEPTH_PATCH; p++) {
-        x[p].a = s.is >> p & 1 ? v[2 * p] : 0;
-        x[p].b = s.is >> p & 1 ? v[2 * p + 1] : 0;
+        x[p].a = has_pixel<FULL>(s, p) ? v[2 * p] : 0;
+        x[p].b = has_pixel<FULL>(s, p) ? v[2 * p + 1] : 0;
     }
 }
 
@@ -166,17 +193,21 @@ typedef struct company {
 } company;
 
 /* `has_z`: the operand of the first norm is there already, since it is x. */
-static __device__ __forceinline__ void meet_patch(const cuda_result &to, int width, const patch &s,
-                                                  bool has_z, company *at)
+template <bool FULL>
+static __device__ __forceinline__ void meet_patch(const cuda_result &to, const place &at, int width,
+                                                  const patch &s, bool has_z, company *with)
 {
-    if (to.accumulate) fetch_patch(to.data, to.image, to.pitch, width, s, at->there);
+    if (to.accumulate) fetch_pixels<FULL>(at, s, with->there);
 #pragma unroll
     for (int f = 0; f < CUDA_FINISHES; f++)
         if (f < to.n_finishes && !(f == 0 && has_z))
-            fetch_patch(to.finishes[f].z, to.finishes[f].z_image, to.pitch, width, s, at->z[f]);
+            fetch_pixels<FULL>(
+                find_place(to.finishes[f].z, to.finishes[f].z_image, to.pitch, width, s), s,
+                with->z[f]);
 }
 
 /* Times the slope of the activation at x = act(norm(..)), and zero where there is no pixel. */
+template <bool FULL>
 static __device__ __forceinline__ void slope_patch(pada_act act, const patch &s,
                                                    const depth_pair x[DEPTH_PATCH],
                                                    depth_pair dx[DEPTH_PATCH])
@@ -185,29 +216,20 @@ static __device__ __forceinline__ void slope_patch(pada_act act, const patch &s,
 
 #pragma unroll
     for (int p = 0; p < DEPTH_PATCH; p++) {
-        const bool is = s.is >> p & 1;
+        const bool is = has_pixel<FULL>(s, p);
         dx[p].a = is && x[p].a > low && x[p].a < high ? dx[p].a : 0;
         dx[p].b = is && x[p].b > low && x[p].b < high ? dx[p].b : 0;
     }
 }
 
-/* Writes the gradients of a patch, which are zero where there is no pixel, after what belongs to them. */
-static __device__ __forceinline__ void write_patch(const cuda_result &to, int width, const patch &s,
-                                                   const company &with, depth_pair v[DEPTH_PATCH],
+/* Gradients of a patch, which are zero where there is no pixel: their sums, with what belongs to them. */
+static __device__ __forceinline__ void count_patch(const cuda_result &to, const company &with,
+                                                   const depth_pair v[DEPTH_PATCH],
                                                    cuda_tally<2> *tally)
 {
-    char *const first = find_first(to.data, to.image, to.pitch, s);
-
-    if (to.accumulate)
-#pragma unroll
-        for (int p = 0; p < DEPTH_PATCH; p++) {
-            v[p].a += cuda_low(with.there[p]);
-            v[p].b += cuda_high(with.there[p]);
-        }
+    if (to.n_finishes == 0) return;
 #pragma unroll
     for (int p = 0; p < DEPTH_PATCH; p++) {
-        if (s.is >> p & 1)
-            *find_pixel(first, p, width * to.pitch, to.pitch) = cuda_pair(v[p].a, v[p].b);
         tally->u[0] += v[p].a;
         tally->u[1] += v[p].b;
     }
@@ -220,6 +242,27 @@ static __device__ __forceinline__ void write_patch(const cuda_result &to, int wi
             tally->product[f][1] += v[p].b * cuda_high(with.z[f][p]);
         }
     }
+}
+
+/* Writes the gradients of a patch after what belongs to them. */
+template <bool FULL>
+static __device__ __forceinline__ void write_patch(const cuda_level_conv &j, const patch &s,
+                                                   bool has_z, const depth_pair x[DEPTH_PATCH],
+                                                   company *with, depth_pair dx[DEPTH_PATCH])
+{
+    const place to = find_place(j.to.data, j.to.image, j.to.pitch, j.in.w, s);
+
+    meet_patch<FULL>(j.to, to, j.in.w, s, has_z, with);
+    slope_patch<FULL>(j.x.act, s, x, dx);
+    if (j.to.accumulate)
+#pragma unroll
+        for (int p = 0; p < DEPTH_PATCH; p++) {
+            dx[p].a += cuda_low(with->there[p]);
+            dx[p].b += cuda_high(with->there[p]);
+        }
+#pragma unroll
+    for (int p = 0; p < DEPTH_PATCH; p++)
+        if (has_pixel<FULL>(s, p)) *find_pixel(to, p) = cuda_pair(dx[p].a, dx[p].b);
 }
 
 /* ---- blocks ---- */
@@ -278,7 +321,7 @@ __global__ static void __launch_bounds__(MOST == 5 ? 192 : 256, MOST == 7 ? 1 : 
         company with; /* the first z is x, as it lies in memory, until the products are made */
         if (i < patches) {
             at = find_patch(j, b.plan.tiles, corner, i, part.c);
-            fetch_patch(j.x.data, j.x.image, j.x.pitch, j.in.w, at, with.z[0]);
+            fetch_x(j, at, with.z[0]);
         }
         __syncthreads(); /* coefficients are there, the window before has been read */
         depth_load<true>(j, b, part, corner.image, (corner.h + before) >> half,
@@ -287,20 +330,25 @@ __global__ static void __launch_bounds__(MOST == 5 ? 192 : 256, MOST == 7 ? 1 : 
         while (i < patches) {
             const int pitch = b.plan.window.pitch;
             depth_pair x[DEPTH_PATCH], dx[DEPTH_PATCH] = {};
-            see_patch(j.x.act, norm, at, with.z[0], x);
+            if (at.is == ALL)
+                see_patch<true>(j.x.act, norm, at, with.z[0], x);
+            else
+                see_patch<false>(j.x.act, norm, at, with.z[0], x);
             correlate_any<MOST>(j.conv,
                                 (const float *)shared + (at.row >> half) * pitch +
                                     (at.column >> half) * DEPTH_PIXEL + 2 * part.lane,
                                 pitch, depth_weights(b, shared) + 2 * part.lane, x, dx, dw);
             if (j.to.data) {
-                meet_patch(j.to, j.in.w, at, jobs.z_is_x[k], &with);
-                slope_patch(j.x.act, at, x, dx);
-                write_patch(j.to, j.in.w, at, with, dx, &tally);
+                if (at.is == ALL)
+                    write_patch<true>(j, at, jobs.z_is_x[k], x, &with, dx);
+                else
+                    write_patch<false>(j, at, jobs.z_is_x[k], x, &with, dx);
+                count_patch(j.to, with, dx, &tally);
             }
             i += b.slots;
             if (i >= patches) break;
             at = find_patch(j, b.plan.tiles, corner, i, part.c);
-            fetch_patch(j.x.data, j.x.image, j.x.pitch, j.in.w, at, with.z[0]);
+            fetch_x(j, at, with.z[0]);
         }
     }
     put_weights<MOST>(j, b, dw, (depth_pair *)shared);
