@@ -60,27 +60,36 @@ static __device__ __forceinline__ void convolve_any(const pada_conv &conv, const
     }
 }
 
-/* Writes a patch that begins at (h, w), and adds it to the sums of its channels. */
+/* Writes a patch that begins at (h, w), and adds it to the sums of its channels. FULL: all of it is there. */
+template <bool FULL>
 static __device__ __forceinline__ void write_patch(const cuda_level_conv &j, int image, int h,
                                                    int w, int c, const depth_pair *v,
                                                    cuda_tally<2> *tally)
 {
-    const int pitch = j.to.pitch;
-    uint16_t *to =
-        (uint16_t *)j.to.data + image * j.to.image + (int64_t)(h * j.out.w + w) * pitch + c;
+    const int pitch = j.to.pitch, width = j.out.w;
+    const bool counts = j.to.n_finishes > 0;
+    char *first =
+        (char *)j.to.data + 2 * (image * j.to.image) + 2 * (int64_t)((h * width + w) * pitch + c);
+    char *second = first + (int64_t)width * (2 * pitch);
 
+    depth_pin(&first);
+    depth_pin(&second);
 #pragma unroll
     for (int p = 0; p < DEPTH_PATCH; p++) {
         const int row = p / DEPTH_STRIP, column = p % DEPTH_STRIP;
-        const bool is = h + row < j.out.h && w + column < j.out.w;
-        if (is)
-            *(uint32_t *)(to + (int64_t)(row * j.out.w + column) * pitch) =
-                cuda_pair(v[p].a, v[p].b);
-        const float a = is ? v[p].a : 0, b = is ? v[p].b : 0;
-        tally->u[0] += a;
-        tally->u[1] += b;
-        tally->product[0][0] += a * a;
-        tally->product[0][1] += b * b;
+        if (!FULL && (h + row >= j.out.h || w + column >= width)) continue;
+        *(uint32_t *)((row ? second : first) + (int64_t)pitch * (2 * column)) =
+            cuda_pair(v[p].a, v[p].b);
+    }
+    if (!counts) return;
+#pragma unroll
+    for (int p = 0; p < DEPTH_PATCH; p++) {
+        const int row = p / DEPTH_STRIP, column = p % DEPTH_STRIP;
+        if (!FULL && (h + row >= j.out.h || w + column >= width)) continue;
+        tally->u[0] += v[p].a;
+        tally->u[1] += v[p].b;
+        tally->product[0][0] += v[p].a * v[p].a;
+        tally->product[0][1] += v[p].b * v[p].b;
     }
 }
 
@@ -115,8 +124,11 @@ __global__ static void __launch_bounds__(256, 3)
                          (const float *)shared + at.row * stride * pitch +
                              at.column * stride * DEPTH_PIXEL + 2 * part.lane,
                          pitch, depth_weights(b, shared) + 2 * part.lane, sums);
-            write_patch(j, corner.image, corner.h + at.row, corner.w + at.column, part.c, sums,
-                        &tally);
+            const int h = corner.h + at.row, w = corner.w + at.column;
+            if (h + DEPTH_HIGH <= j.out.h && w + DEPTH_STRIP <= j.out.w)
+                write_patch<true>(j, corner.image, h, w, part.c, sums, &tally);
+            else
+                write_patch<false>(j, corner.image, h, w, part.c, sums, &tally);
         }
     }
     __syncthreads();

@@ -325,7 +325,7 @@ template <int N> static __device__ __forceinline__ void depth_activate(pada_act 
 /* ---- what is loaded ---- */
 
 /* W channels; all of them are there, and aligned. */
-template <int W> static __device__ __forceinline__ cuda_raw<W> depth_fetch(const uint16_t *from)
+template <int W> static __device__ __forceinline__ cuda_raw<W> depth_fetch(const char *from)
 {
     cuda_raw<W> raw;
 
@@ -405,11 +405,11 @@ static __device__ __forceinline__ void depth_load_by(const cuda_level_conv &j, c
     const pada_shape &shape = BACK ? j.out : j.in;
     const int height = shape.h, width = shape.w, columns = b.plan.window.columns;
     const int pitch = BACK ? j.dz.dy_pitch : j.x.pitch, c = b.first + p.load_c;
-    const int step_rows = b.step_rows, step_columns = b.step_columns;
-    const uint16_t *from = (const uint16_t *)(BACK ? j.dz.dy : j.x.data) +
-                           image * (BACK ? j.dz.dy_image : j.x.image) + c;
-    const uint16_t *from_z =
-        FROM == DEPTH_DZ ? (const uint16_t *)j.dz.z + image * j.dz.z_image + c : NULL;
+    const int pitch_z = j.dz.z_pitch, step = b.step * DEPTH_PIXEL;
+    const int step_rows = b.step_rows, step_columns = b.step_columns, end_column = column + columns;
+    char *from =
+        (char *)(BACK ? j.dz.dy : j.x.data) + 2 * (image * (BACK ? j.dz.dy_image : j.x.image) + c);
+    char *from_z = FROM == DEPTH_DZ ? (char *)j.dz.z + 2 * (image * j.dz.z_image + c) : NULL;
     const depth_coef<W> coef =
         depth_read_coefs<W>(depth_coefs(b, shared) + p.load_c, FROM == DEPTH_DY ? 0
                                                                : BACK           ? 3
@@ -418,6 +418,8 @@ static __device__ __forceinline__ void depth_load_by(const cuda_level_conv &j, c
     float *to = (float *)shared + (p.row * columns + p.column) * DEPTH_PIXEL + p.load_c;
     int h = row + p.row, w = column + p.column;
 
+    depth_pin(&from);
+    if (FROM == DEPTH_DZ) depth_pin(&from_z);
 #pragma unroll 1
     while (to < end) {
         cuda_raw<W> raw[DEPTH_AT_ONCE], z[DEPTH_AT_ONCE];
@@ -426,17 +428,17 @@ static __device__ __forceinline__ void depth_load_by(const cuda_level_conv &j, c
         for (int k = 0; k < DEPTH_AT_ONCE; k++) {
             is[k] = (unsigned)h < (unsigned)height && (unsigned)w < (unsigned)width;
             const int pixel = is[k] ? h * width + w : 0;
-            raw[k] = depth_fetch<W>(from + pixel * pitch);
-            if (FROM == DEPTH_DZ) z[k] = depth_fetch<W>(from_z + pixel * j.dz.z_pitch);
+            raw[k] = depth_fetch<W>(from + 2 * (int64_t)(pixel * pitch));
+            if (FROM == DEPTH_DZ) z[k] = depth_fetch<W>(from_z + 2 * (int64_t)(pixel * pitch_z));
             h += step_rows;
             w += step_columns;
-            if (w >= column + columns) {
+            if (w >= end_column) {
                 w -= columns;
                 h++;
             }
         }
 #pragma unroll
-        for (int k = 0; k < DEPTH_AT_ONCE; k++, to += b.step * DEPTH_PIXEL) {
+        for (int k = 0; k < DEPTH_AT_ONCE; k++, to += step) {
             float v[W] = {};
             if (is[k]) depth_apply<W, FROM>(coef, j.x.act, raw[k], z[k], v);
             if (to < end) depth_keep<W>(to, v);
