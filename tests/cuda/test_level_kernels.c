@@ -85,12 +85,6 @@ static cuda_level_conv device_depth(const depth_job *j)
                              .splits = j->splits};
 }
 
-/* As the products see them. */
-static double round_half(double x)
-{
-    return widen(narrow(x));
-}
-
 /* Every product of a tap: y += w x, x += w dz, or w += x dz. */
 typedef enum product { OUTPUT, INPUT, WEIGHT } product;
 
@@ -108,9 +102,9 @@ static double *depth_products(const depth_job *j, product which)
         if (!inside(&in, y, x)) continue;
         const double weight = j->weight.is[c * taps + t];
         const double value = view_get(&j->x, n, y, x, c);
-        const double dz = round_half(gradient_get(&j->dz, n, h, w, c));
+        const double dz = gradient_get(&j->dz, n, h, w, c);
         if (which == OUTPUT)
-            sums[at(&out, n, h, w, c)] += weight * round_half(value);
+            sums[at(&out, n, h, w, c)] += weight * value;
         else if (which == INPUT)
             sums[at(&in, n, y, x, c)] += weight * dz;
         else
@@ -151,7 +145,7 @@ static void check_depth_weights(const depth_job *j, int k)
     for (int i = 0; i < j->splits * j->weight.n; i++)
         sums[i % j->weight.n] += have[i];
     snprintf(what, sizeof what, "weights of job %d", k);
-    check_numbers(what, sums, want, j->weight.n, 1e-5, 2e-4); /* dz may be rounded the other way */
+    check_numbers(what, sums, want, j->weight.n, 1e-5, 1e-5);
     free(have);
     free(want);
     free(sums);

@@ -1,44 +1,51 @@
 /* cuda_level_depth.cu - depthwise convolutions of a level.
  *
- * A thread has a strip of results: for each row of taps it reads the row of the window that belongs to it, and each value
- * is used by all taps that meet it. Design note 0025. */
+ * A thread has a patch of results: each value of the window is read once for all rows and taps of the patch that meet
+ * it. Design note 0025. */
 #include "backend/cuda/cuda_level_depth.cuh"
 
-enum { BLOCKS = 8 * 132 /* of a launch: as many as an H200 runs at a time */ };
+enum {
+    BLOCKS = 6 * 132 /* of a launch: as many as an H200 runs at a time */
+};
 
 bool pada_cuda_level_depth_fits(const pada_conv *conv)
 {
     return pada_cuda_depth_fits(conv);
 }
 
-/* The sums of a strip. `from` is the first word of its window, `weights` those of this lane. */
+/* The sums of a patch. `from` is the first word of its window, `weights` those of this lane. */
 template <int K, int STRIDE, int DILATION>
-static __device__ __forceinline__ void convolve(const uint32_t *from, int pitch,
-                                                const depth_pair *weights,
-                                                depth_pair sums[DEPTH_STRIP])
+static __device__ __forceinline__ void convolve(const float *from, int pitch, const float *weights,
+                                                depth_pair sums[DEPTH_PATCH])
 {
+    constexpr int ROWS = (DEPTH_HIGH - 1) * STRIDE + (K - 1) * DILATION + 1;
     constexpr int N = (DEPTH_STRIP - 1) * STRIDE + (K - 1) * DILATION + 1;
 
-    /* Rows are not unrolled: code that does not fit the instruction cache is what a level would wait for. */
-#pragma unroll 1
-    for (int kh = 0; kh < K; kh++, from += DILATION * pitch, weights += K * DEPTH_LANES) {
+#pragma unroll
+    for (int i = 0; i < ROWS; i++, from += pitch) {
         depth_pair x[N];
         depth_read<N>(from, x);
 #pragma unroll
-        for (int kw = 0; kw < K; kw++) {
-            const depth_pair w = weights[kw * DEPTH_LANES];
+        for (int r = 0; r < DEPTH_HIGH; r++) {
+            const int ahead = i - r * STRIDE, kh = ahead / DILATION;
+            if (ahead < 0 || ahead % DILATION != 0 || kh >= K) continue;
 #pragma unroll
-            for (int p = 0; p < DEPTH_STRIP; p++) {
-                sums[p].a += w.a * x[p * STRIDE + kw * DILATION].a;
-                sums[p].b += w.b * x[p * STRIDE + kw * DILATION].b;
+            for (int kw = 0; kw < K; kw++) {
+                const depth_pair w = depth_weight(weights, kh * K + kw);
+#pragma unroll
+                for (int p = 0; p < DEPTH_STRIP; p++) {
+                    const depth_pair v = x[p * STRIDE + kw * DILATION];
+                    sums[r * DEPTH_STRIP + p].a += w.a * v.a;
+                    sums[r * DEPTH_STRIP + p].b += w.b * v.b;
+                }
             }
         }
     }
 }
 
-static __device__ __forceinline__ void convolve_any(const pada_conv &conv, const uint32_t *from,
-                                                    int pitch, const depth_pair *weights,
-                                                    depth_pair sums[DEPTH_STRIP])
+static __device__ __forceinline__ void convolve_any(const pada_conv &conv, const float *from,
+                                                    int pitch, const float *weights,
+                                                    depth_pair sums[DEPTH_PATCH])
 {
     switch (depth_kind(conv.kernel, conv.stride, conv.dilation)) {
 #define CASE(K, STRIDE, DILATION)                                  \
@@ -53,19 +60,32 @@ static __device__ __forceinline__ void convolve_any(const pada_conv &conv, const
     }
 }
 
-/* Writes a strip that begins at (h, w), and adds it to the sums of its channels. */
-static __device__ __forceinline__ void write_strip(const cuda_level_conv &j, int image, int h,
+/* Writes a patch that begins at (h, w), and adds it to the sums of its channels. FULL: all of it is there. */
+template <bool FULL>
+static __device__ __forceinline__ void write_patch(const cuda_level_conv &j, int image, int h,
                                                    int w, int c, const depth_pair *v,
                                                    cuda_tally<2> *tally)
 {
-    uint16_t *to =
-        (uint16_t *)j.to.data + image * j.to.image + (int64_t)(h * j.out.w + w) * j.to.pitch + c;
+    const int pitch = j.to.pitch, width = j.out.w;
+    const bool counts = j.to.n_finishes > 0;
+    char *first =
+        (char *)j.to.data + 2 * (image * j.to.image) + 2 * (int64_t)((h * width + w) * pitch + c);
+    char *second = first + (int64_t)width * (2 * pitch);
 
-    if (h >= j.out.h) return;
+    depth_pin(&first);
+    depth_pin(&second);
 #pragma unroll
-    for (int p = 0; p < DEPTH_STRIP; p++) {
-        if (w + p >= j.out.w) break;
-        *(uint32_t *)(to + p * j.to.pitch) = cuda_pair(v[p].a, v[p].b);
+    for (int p = 0; p < DEPTH_PATCH; p++) {
+        const int row = p / DEPTH_STRIP, column = p % DEPTH_STRIP;
+        if (!FULL && (h + row >= j.out.h || w + column >= width)) continue;
+        *(uint32_t *)((row ? second : first) + (int64_t)pitch * (2 * column)) =
+            cuda_pair(v[p].a, v[p].b);
+    }
+    if (!counts) return;
+#pragma unroll
+    for (int p = 0; p < DEPTH_PATCH; p++) {
+        const int row = p / DEPTH_STRIP, column = p % DEPTH_STRIP;
+        if (!FULL && (h + row >= j.out.h || w + column >= width)) continue;
         tally->u[0] += v[p].a;
         tally->u[1] += v[p].b;
         tally->product[0][0] += v[p].a * v[p].a;
@@ -73,7 +93,7 @@ static __device__ __forceinline__ void write_strip(const cuda_level_conv &j, int
     }
 }
 
-__global__ static void __launch_bounds__(DEPTH_THREADS, 8)
+__global__ static void __launch_bounds__(256, 3)
     depth_kernel(const __grid_constant__ depth_jobs jobs)
 {
     CUDA_DYNAMIC_SHARED(shared);
@@ -81,7 +101,6 @@ __global__ static void __launch_bounds__(DEPTH_THREADS, 8)
     const int k = cuda_find_job(jobs.convs);
     const int blocks = jobs.convs.first[k + 1] - jobs.convs.first[k];
     const cuda_level_conv &j = jobs.convs.at[k];
-    const depth_tiles &tiles = b.plan.tiles;
     cuda_tally<2> tally = {};
 
     depth_begin(j, false, (int)blockIdx.x - jobs.convs.first[k], jobs.vectors[k], &b);
@@ -89,22 +108,27 @@ __global__ static void __launch_bounds__(DEPTH_THREADS, 8)
     const int turns = blocks / b.plan.chunks.n;
     cuda_begin_beside(jobs.convs.beside);
     depth_stage<false>(j, b, shared);
-    for (int t = b.turn; t < tiles.n; t += turns) {
-        const depth_corner corner = depth_find_tile(tiles, t);
+    for (int t = b.turn; t < b.plan.tiles.n; t += turns) {
+        const depth_corner corner = depth_find_tile(b, t);
+        const int pitch = b.plan.window.pitch, stride = j.conv.stride;
+        const int patches = depth_count_patches(b.plan.tiles, corner.w, j.out.w);
         __syncthreads(); /* coefficients are there, the window before has been read */
-        depth_load<false>(j, b, part, corner.image, corner.h * j.conv.stride - j.conv.pad,
-                          corner.w * j.conv.stride - j.conv.pad, shared);
+        depth_load<false>(j, b, part, corner.image, corner.h * stride - j.conv.pad,
+                          corner.w * stride - j.conv.pad, shared);
         __syncthreads();
-        for (int s = part.slot; s >= 0 && s < tiles.height * tiles.strips; s += b.slots) {
-            const depth_strip at = depth_find_strip(tiles, s);
-            depth_pair sums[DEPTH_STRIP] = {};
+        for (int i = part.slot < 0 ? patches : part.slot; i < patches; i += b.slots) {
+            const depth_spot at = depth_find_patch(b.plan.tiles, i);
+            depth_pair sums[DEPTH_PATCH] = {};
+            if (corner.h + at.row >= j.out.h) continue;
             convolve_any(j.conv,
-                         (const uint32_t *)shared + at.row * j.conv.stride * b.plan.window.pitch +
-                             at.column * j.conv.stride * DEPTH_LANES + part.lane,
-                         b.plan.window.pitch,
-                         (const depth_pair *)depth_weights(b, shared) + part.lane, sums);
-            write_strip(j, corner.image, corner.h + at.row, corner.w + at.column, part.c, sums,
-                        &tally);
+                         (const float *)shared + at.row * stride * pitch +
+                             at.column * stride * DEPTH_PIXEL + 2 * part.lane,
+                         pitch, depth_weights(b, shared) + 2 * part.lane, sums);
+            const int h = corner.h + at.row, w = corner.w + at.column;
+            if (h + DEPTH_HIGH <= j.out.h && w + DEPTH_STRIP <= j.out.w)
+                write_patch<true>(j, corner.image, h, w, part.c, sums, &tally);
+            else
+                write_patch<false>(j, corner.image, h, w, part.c, sums, &tally);
         }
     }
     __syncthreads();
@@ -118,17 +142,19 @@ cudaError_t pada_cuda_level_depth_forward(cudaStream_t stream, const cuda_level_
 {
     level_work work[CUDA_LEVEL_CONVS];
     depth_jobs jobs;
-    int words = cuda_tally_floats<2>(DEPTH_THREADS);
+    int words = cuda_tally_floats<2>(DEPTH_THREADS), threads = 0;
 
     jobs.convs = *from;
     for (int k = 0; k < from->n; k++) {
         const cuda_level_conv &j = from->at[k];
         const depth_plan plan = depth_make_plan(j, false);
         words = max(words, depth_words(plan));
+        threads = max(threads, depth_threads(plan.chunks));
         work[k] = {plan.chunks.n, plan.tiles.n, 10 + plan.taps};
-        jobs.vectors[k] = depth_aligned(j.x.data, j.x.image, j.x.pitch, depth_vector(j.conv.c_in));
+        jobs.vectors[k] =
+            (uint8_t)depth_aligned(j.x.data, j.x.image, j.x.pitch, depth_vector(j.conv.c_in));
     }
     level_place_blocks(work, from->n, BLOCKS, jobs.convs.first);
-    return cuda_launch(depth_kernel, (unsigned)jobs.convs.first[from->n], DEPTH_THREADS,
+    return cuda_launch(depth_kernel, (unsigned)jobs.convs.first[from->n], (unsigned)threads,
                        (size_t)words * 4, stream, jobs);
 }

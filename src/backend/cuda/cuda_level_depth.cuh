@@ -4,29 +4,34 @@
  * A block has a chunk of at most DEPTH_CHANNELS channels and makes tiles of results one after the other. What a tile
  * reads, its window, is loaded once by all threads, up to 8 channels at a time; norm and activation, or the coefficients
  * of a gradient, are applied on the way, and zeros stand where there is no image. A thread has two channels (its lane)
- * of strips of DEPTH_STRIP neighbours in a row. Words of shared memory are pairs of bfloat16:
+ * of patches of DEPTH_HIGH rows of DEPTH_STRIP neighbours: what it reads of the window serves all of them. Shared memory
+ * has floats:
  *
- *   window   [row][pitch], a pixel has DEPTH_LANES words; the pitch puts neighbouring strips into different banks
- *   weights  [tap][DEPTH_LANES] pairs of floats
- *   coefs    [3][DEPTH_CHANNELS] floats: factor and shift of a norm, or a, b, c of a gradient */
+ *   window   [row][column][DEPTH_PIXEL]; the pixels of a warp that stores 16 bytes each are in different banks
+ *   weights  [tap][DEPTH_CHANNELS]
+ *   coefs    [3][DEPTH_CHANNELS]: factor and shift of a norm, or a, b, c of a gradient */
 #ifndef PADA_BACKEND_CUDA_CUDA_LEVEL_DEPTH_CUH
 #define PADA_BACKEND_CUDA_CUDA_LEVEL_DEPTH_CUH
 
 #include "backend/cuda/cuda_level.cuh"
 
 enum {
-    DEPTH_THREADS = 128,
-    DEPTH_CHANNELS = 32,
-    DEPTH_LANES = DEPTH_CHANNELS / 2,
+    DEPTH_CHANNELS = 36,
+    DEPTH_PIXEL = 36,
+    DEPTH_SLOTS = 8,     /* of a block; twice as many if its chunk is narrow */
+    DEPTH_NARROW = 16,   /* channels */
+    DEPTH_THREADS = 160, /* of a block, at most: whole warps */
     DEPTH_STRIP = 4,
-    DEPTH_STRIPS = 4, /* of a row of a tile, at most */
-    DEPTH_ROWS = 8,   /* of a tile, at most */
-    DEPTH_AT_ONCE =
-        4,          /* values of a thread that are under way together, or half as many gradients */
-    DEPTH_MOST = 7, /* the largest kernel */
+    DEPTH_HIGH = 2,
+    DEPTH_PATCH = DEPTH_HIGH * DEPTH_STRIP,
+    DEPTH_STRIPS = 4,  /* of a row of a tile, at most */
+    DEPTH_LOG = 2,     /* of how many patches a tile has above each other, at most */
+    DEPTH_AT_ONCE = 4, /* values of a thread that are under way together, or gradients */
     DEPTH_COEFS = 3 * DEPTH_CHANNELS,
     DEPTH_WORDS = 48 * 256 /* of shared memory: what every device has */
 };
+
+static_assert(DEPTH_CHANNELS / 2 * DEPTH_SLOTS <= DEPTH_THREADS, "threads of the widest chunk");
 
 /* Two channels. */
 struct alignas(8) depth_pair {
@@ -58,22 +63,38 @@ static __host__ __device__ inline int depth_vector(int channels)
 
 static __host__ __device__ inline depth_chunks depth_divide(int channels)
 {
-    const int vector = depth_vector(channels);
-    const int n = (channels + DEPTH_CHANNELS - 1) / DEPTH_CHANNELS;
+    const int vector = depth_vector(channels), most = DEPTH_CHANNELS / vector * vector;
+    const int n = (channels + most - 1) / most;
     const int each = ((channels + n - 1) / n + vector - 1) / vector * vector;
 
     return (depth_chunks){(channels + each - 1) / each, each};
 }
 
+static __host__ __device__ inline int depth_slots(const depth_chunks &chunks)
+{
+    return chunks.each <= DEPTH_NARROW ? 2 * DEPTH_SLOTS : DEPTH_SLOTS;
+}
+
+/* Threads of a block: whole warps. */
+static __host__ __device__ inline int depth_threads(const depth_chunks &chunks)
+{
+    return (chunks.each / 2 * depth_slots(chunks) + 31) / 32 * 32;
+}
+
 /* ---- tiles and their windows ---- */
 
-/* The tiles of a batch: `height` rows of `strips` strips; the first begins `shift` rows and columns in front of
- * the image. */
+/* The tiles of a batch: `strips` columns of 1 << log patches; the first begins `shift` rows and columns in front of
+ * the image, which has rows x columns of them. */
 typedef struct depth_tiles {
-    int rows, columns, height, strips, shift, n;
+    int rows, columns, log, strips, shift, n;
 } depth_tiles;
 
-/* Rows and columns of the window of a tile, and words from one row to the next. */
+static __host__ __device__ inline int depth_height(const depth_tiles &t)
+{
+    return DEPTH_HIGH << t.log;
+}
+
+/* Rows and columns of the window of a tile, and floats from one row to the next. */
 typedef struct depth_window {
     int rows, columns, pitch;
 } depth_window;
@@ -89,56 +110,47 @@ typedef struct depth_corner {
     int image, h, w;
 } depth_corner;
 
-static __device__ __forceinline__ depth_corner depth_find_tile(const depth_tiles &t, int i)
-{
-    const int row = i / t.columns, image = row / t.rows;
+/* Patch i of a tile: down the columns. */
+typedef struct depth_spot {
+    int row, column; /* in its tile, or of a window */
+} depth_spot;
 
-    return (depth_corner){image, (row - image * t.rows) * t.height - t.shift,
-                          (i - row * t.columns) * (t.strips * DEPTH_STRIP) - t.shift};
+static __device__ __forceinline__ depth_spot depth_find_patch(const depth_tiles &t, int i)
+{
+    const int column = i >> t.log;
+
+    return (depth_spot){(i - (column << t.log)) * DEPTH_HIGH, column * DEPTH_STRIP};
 }
 
-/* Strip i of a tile: down the columns of strips. */
-typedef struct depth_strip {
-    int row, column; /* in its tile */
-} depth_strip;
-
-static __device__ __forceinline__ depth_strip depth_find_strip(const depth_tiles &t, int i)
+/* How many patches of a tile that begins at column w there are in an image of this width. */
+static __device__ __forceinline__ int depth_count_patches(const depth_tiles &t, int w, int width)
 {
-    int row = i, column = 0;
-
-    while (row >= t.height) {
-        row -= t.height;
-        column += DEPTH_STRIP;
-    }
-    return (depth_strip){row, column};
+    return min(t.strips, (width - w + DEPTH_STRIP - 1) / DEPTH_STRIP) << t.log;
 }
 
-/* even: every tile begins at a row of the same parity. */
 static __host__ __device__ inline depth_tiles depth_tile(pada_shape shape, int n_images, int shift,
-                                                         bool even, int most_rows, int most_strips)
+                                                         int most_log, int most_strips)
 {
-    const int wanted = (shape.h + shift + most_rows - 1) / most_rows;
-    const int least = (shape.h + shift + wanted - 1) / wanted;
-    const int height = even ? least + least % 2 : least;
     const int all_strips = (shape.w + shift + DEPTH_STRIP - 1) / DEPTH_STRIP;
     const int strips = all_strips < most_strips ? all_strips : most_strips;
-    const int rows = (shape.h + shift + height - 1) / height;
     const int columns = (all_strips + strips - 1) / strips;
+    int log = 0;
 
-    return (depth_tiles){rows, columns, height, strips, shift, n_images * rows * columns};
+    while (log < most_log && DEPTH_HIGH << log < shape.h + shift)
+        log++;
+    const int height = DEPTH_HIGH << log, rows = (shape.h + shift + height - 1) / height;
+    return (depth_tiles){rows, columns, log, strips, shift, n_images * rows * columns};
 }
 
 /* Row r of a tile and tap k meet row i of its window where i * up == r * down + k * dilation; `reach` is what the last
  * tap adds. */
 static __host__ __device__ inline depth_window depth_measure(const depth_tiles &t, int reach,
-                                                             int down, int up, int lanes)
+                                                             int down, int up)
 {
-    const int rows = ((t.height - 1) * down + reach) / up + 1;
+    const int rows = ((depth_height(t) - 1) * down + reach) / up + 1;
     const int columns = ((t.strips * DEPTH_STRIP - 1) * down + reach) / up + 1;
-    const int words = columns * DEPTH_LANES, banks = 32 / down;
-    const int pad = (lanes / down - words % banks + banks) % banks;
 
-    return (depth_window){rows, columns, words + (pad + 3) / 4 * 4};
+    return (depth_window){rows, columns, columns * DEPTH_PIXEL};
 }
 
 /* Words of shared memory while tiles are made. */
@@ -153,17 +165,19 @@ static __host__ __device__ inline depth_plan depth_make_plan(const cuda_level_co
 {
     const int stride = j.conv.stride, shift = back && stride == 2 ? j.conv.pad & 1 : 0;
     const int reach = (j.conv.kernel - 1) * j.conv.dilation;
+    int log = DEPTH_LOG, strips = DEPTH_STRIPS;
     depth_plan p;
 
     p.chunks = depth_divide(j.conv.c_in);
     p.taps = j.conv.kernel * j.conv.kernel;
-    for (int rows = DEPTH_ROWS, strips = DEPTH_STRIPS;;
-         rows = strips > 2 ? rows : rows / 2, strips = strips > 2 ? strips / 2 : strips) {
-        p.tiles =
-            depth_tile(back ? j.in : j.out, j.n_images, shift, back && stride == 2, rows, strips);
-        p.window =
-            depth_measure(p.tiles, reach, back ? 1 : stride, back ? stride : 1, p.chunks.each / 2);
-        if (depth_words(p) <= DEPTH_WORDS || rows <= 2) return p;
+    for (;;) {
+        p.tiles = depth_tile(back ? j.in : j.out, j.n_images, shift, log, strips);
+        p.window = depth_measure(p.tiles, reach, back ? 1 : stride, back ? stride : 1);
+        if (depth_words(p) <= DEPTH_WORDS || (log == 0 && strips == 1)) return p;
+        if (strips * DEPTH_STRIP > DEPTH_HIGH << log)
+            strips /= 2;
+        else
+            log--;
     }
 }
 
@@ -171,6 +185,7 @@ static __host__ __device__ inline depth_plan depth_make_plan(const cuda_level_co
  * first + channels), and tiles `turn`, turn + turns and so on. A thread loads every `step` pixels of a window. */
 typedef struct depth_block {
     depth_plan plan;
+    cuda_divisor tile_rows, tile_columns;
     int turn, first, channels, lanes, slots;
     int vector, vectors, step, step_rows, step_columns;
 } depth_block;
@@ -181,21 +196,32 @@ static __device__ __forceinline__ void depth_begin(const cuda_level_conv &j, boo
 {
     if (threadIdx.x == 0) {
         b->plan = depth_make_plan(j, back);
+        b->tile_rows = cuda_prepare_divisor(b->plan.tiles.rows);
+        b->tile_columns = cuda_prepare_divisor(b->plan.tiles.columns);
         b->turn = block / b->plan.chunks.n;
         b->first = (block - b->turn * b->plan.chunks.n) * b->plan.chunks.each;
         b->channels = min(b->plan.chunks.each, j.conv.c_in - b->first);
         b->lanes = b->channels / 2;
-        b->slots = DEPTH_THREADS / b->lanes;
+        b->slots = depth_slots(b->plan.chunks);
         b->vector = vector;
         b->vectors = b->channels / vector;
-        b->step = DEPTH_THREADS / b->vectors;
+        b->step = (int)blockDim.x / b->vectors;
         b->step_rows = b->step / b->plan.window.columns;
         b->step_columns = b->step - b->step_rows * b->plan.window.columns;
     }
     __syncthreads();
 }
 
-/* This thread: two channels from c on, whose strips it makes; slot -1: none. It loads the channels from `load_c` on
+static __device__ __forceinline__ depth_corner depth_find_tile(const depth_block &b, int i)
+{
+    const depth_tiles &t = b.plan.tiles;
+    const int row = cuda_divide(i, b.tile_columns), image = cuda_divide(row, b.tile_rows);
+
+    return (depth_corner){image, (row - image * t.rows) * depth_height(t) - t.shift,
+                          (i - row * t.columns) * (t.strips * DEPTH_STRIP) - t.shift};
+}
+
+/* This thread: two channels from c on, whose patches it makes; slot -1: none. It loads the channels from `load_c` on
  * of the block, of pixels from (row, column) of a window on; row -1: none. */
 typedef struct depth_part {
     int lane, slot, c;
@@ -226,36 +252,83 @@ static __device__ __forceinline__ float *depth_coefs(const depth_block &b, char 
     return depth_weights(b, shared) + b.plan.taps * DEPTH_CHANNELS;
 }
 
-/* ---- what is loaded ---- */
+/* ---- activations ---- */
 
 #ifdef __CUDACC__
 
-/* The smaller one of 6 and each; NaN stays. */
-static __device__ __forceinline__ uint32_t depth_cap(uint32_t pair)
+/* The larger, or smaller, one of x and a bound; NaN stays. */
+static __device__ __forceinline__ float depth_floor(float x, float low)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-    asm("min.NaN.bf16x2 %0, %0, %1;" : "+r"(pair) : "r"(0x40c040c0));
+    asm("max.NaN.f32 %0, %0, %1;" : "+f"(x) : "f"(low));
 #endif
-    return pair;
+    return x;
+}
+
+static __device__ __forceinline__ float depth_cap(float x, float high)
+{
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm("min.NaN.f32 %0, %0, %1;" : "+f"(x) : "f"(high));
+#endif
+    return x;
+}
+
+/* Keeps a pointer in a register, so that what is added to it is added at once, not to parts of it. */
+static __device__ __forceinline__ void depth_pin(char **at)
+{
+    asm("" : "+l"(*at));
+    __builtin_assume(__isGlobal(*at));
 }
 
 #else
 
-static inline uint32_t depth_cap(uint32_t pair)
+static inline void depth_pin(char **)
 {
-    return (cuda_low(pair) > 6 ? 0x40c0 : pair & 0xffffu) |
-           (cuda_high(pair) > 6 ? 0x40c00000 : pair & 0xffff0000u);
+}
+
+static inline float depth_floor(float x, float low)
+{
+    return x < low ? low : x;
+}
+
+static inline float depth_cap(float x, float high)
+{
+    return x > high ? high : x;
 }
 
 #endif
 
-/* W channels; all of them are there, and aligned. */
-template <int W>
-static __device__ __forceinline__ cuda_raw<W> depth_fetch(const uint16_t *from, bool is)
+/* An activation is x between bounds. */
+static __device__ __forceinline__ float depth_low(pada_act act)
 {
-    cuda_raw<W> raw = {};
+    return act == PADA_ACT_NONE ? -INFINITY : 0;
+}
 
-    if (!is) return raw;
+static __device__ __forceinline__ float depth_high(pada_act act)
+{
+    return act == PADA_ACT_RELU6 ? 6 : INFINITY;
+}
+
+template <int N> static __device__ __forceinline__ void depth_activate(pada_act act, float v[N])
+{
+    const float low = depth_low(act);
+
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        v[k] = depth_floor(v[k], low);
+    if (act != PADA_ACT_RELU6) return;
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        v[k] = depth_cap(v[k], 6);
+}
+
+/* ---- what is loaded ---- */
+
+/* W channels; all of them are there, and aligned. */
+template <int W> static __device__ __forceinline__ cuda_raw<W> depth_fetch(const char *from)
+{
+    cuda_raw<W> raw;
+
     if (W == 8) {
         const uint4 v = *(const uint4 *)from;
         raw.pair[0] = v.x, raw.pair[1 % (W / 2)] = v.y;
@@ -269,123 +342,136 @@ static __device__ __forceinline__ cuda_raw<W> depth_fetch(const uint16_t *from, 
     return raw;
 }
 
-template <int W>
-static __device__ __forceinline__ void depth_keep(uint32_t *to, const cuda_raw<W> &raw)
+/* Writes W floats, aligned as vectors of them are. */
+template <int W> static __device__ __forceinline__ void depth_keep(float *to, const float v[W])
 {
-    if (W == 8)
-        *(uint4 *)to = make_uint4(raw.pair[0], raw.pair[1 % (W / 2)], raw.pair[2 % (W / 2)],
-                                  raw.pair[3 % (W / 2)]);
-    else if (W == 4)
-        *(uint2 *)to = make_uint2(raw.pair[0], raw.pair[1 % (W / 2)]);
-    else
-        *to = raw.pair[0];
-}
-
-/* act(factor x + shift). */
-template <int W>
-static __device__ __forceinline__ void depth_normalise(const cuda_view &view, const float *coefs,
-                                                       cuda_raw<W> *x)
-{
-    float v[W];
-
-    cuda_unpack<W>(*x, v);
 #pragma unroll
-    for (int k = 0; k < W; k += 2) {
-        uint32_t pair = x->pair[k / 2];
-        if (view.mean)
-            pair = cuda_pair(coefs[k] * v[k] + coefs[DEPTH_CHANNELS + k],
-                             coefs[k + 1] * v[k + 1] + coefs[DEPTH_CHANNELS + k + 1]);
-        if (view.act != PADA_ACT_NONE) pair = cuda_relu2(pair);
-        if (view.act == PADA_ACT_RELU6) pair = depth_cap(pair);
-        x->pair[k / 2] = pair;
-    }
+    for (int k = 0; k < W; k += 4)
+        if (W == 2)
+            *(depth_pair *)to = {v[0], v[1]};
+        else
+            *(float4 *)(to + k) = make_float4(v[k], v[k + 1], v[(k + 2) % W], v[(k + 3) % W]);
 }
 
-/* a dy + b z + c */
-template <int W>
-static __device__ __forceinline__ void depth_slope(const float *coefs, const cuda_raw<W> &z,
-                                                   cuda_raw<W> *dy)
-{
-    float v[W], w[W];
+/* Coefficients of W channels: act(c[0] x + c[1]), or c[0] dy + (c[1] z + c[2]). */
+template <int W> struct depth_coef {
+    float c[3][W];
+};
 
-    cuda_unpack<W>(*dy, v);
-    cuda_unpack<W>(z, w);
+template <int W>
+static __device__ __forceinline__ depth_coef<W> depth_read_coefs(const float *from, int n)
+{
+    depth_coef<W> coef;
+
+#pragma unroll
+    for (int i = 0; i < n; i++)
+#pragma unroll
+        for (int k = 0; k < W; k += 2) {
+            const depth_pair pair = *(const depth_pair *)(from + i * DEPTH_CHANNELS + k);
+            coef.c[i][k] = pair.a;
+            coef.c[i][k + 1] = pair.b;
+        }
+    return coef;
+}
+
+/* What a window is of: x; dz as it is; dz = a dy + b z + c. */
+enum depth_source { DEPTH_X, DEPTH_DY, DEPTH_DZ };
+
+template <int W, depth_source FROM>
+static __device__ __forceinline__ void depth_apply(const depth_coef<W> &coef, pada_act act,
+                                                   const cuda_raw<W> &raw, const cuda_raw<W> &raw_z,
+                                                   float v[W])
+{
+    float z[W];
+
+    cuda_unpack<W>(raw, v);
+    if (FROM == DEPTH_DY) return;
+    if (FROM == DEPTH_DZ) cuda_unpack<W>(raw_z, z);
 #pragma unroll
     for (int k = 0; k < W; k++)
-        v[k] = coefs[k] * v[k] + (coefs[DEPTH_CHANNELS + k] * w[k] + coefs[2 * DEPTH_CHANNELS + k]);
-#pragma unroll
-    for (int k = 0; k < W; k += 2)
-        dy->pair[k / 2] = cuda_pair(v[k], v[k + 1]);
+        v[k] = coef.c[0][k] * v[k] +
+               (FROM == DEPTH_DZ ? coef.c[1][k] * z[k] + coef.c[2][k] : coef.c[1][k]);
+    if (FROM == DEPTH_X) depth_activate<W>(act, v);
 }
 
-/* Where a load of a window goes. */
-typedef struct depth_spot {
-    int row, column;
-} depth_spot;
-
-static __device__ __forceinline__ void depth_advance(const depth_block &b, depth_spot *at)
-{
-    at->row += b.step_rows;
-    at->column += b.step_columns;
-    if (at->column >= b.plan.window.columns) {
-        at->column -= b.plan.window.columns;
-        at->row++;
-    }
-}
-
-/* Loads the window that begins at (row, column) of an image, of x or (BACK) of dz. */
-template <int W, bool BACK>
+/* Loads the window that begins at (row, column) of an image. What is not there is read from the first pixel, and zero in
+ * the window. The pixels of a window lie one after the other. */
+template <int W, depth_source FROM>
 static __device__ __forceinline__ void depth_load_by(const cuda_level_conv &j, const depth_block &b,
                                                      const depth_part &p, int image, int row,
                                                      int column, char *shared)
 {
+    constexpr bool BACK = FROM != DEPTH_X;
     const pada_shape &shape = BACK ? j.out : j.in;
+    const int height = shape.h, width = shape.w, columns = b.plan.window.columns;
     const int pitch = BACK ? j.dz.dy_pitch : j.x.pitch, c = b.first + p.load_c;
-    const uint16_t *from = (const uint16_t *)(BACK ? j.dz.dy : j.x.data) +
-                           image * (BACK ? j.dz.dy_image : j.x.image) + c;
-    const uint16_t *from_z = (const uint16_t *)j.dz.z + image * j.dz.z_image + c;
-    const bool has_z = BACK && j.dz.z;
-    const float *coefs = depth_coefs(b, shared) + p.load_c;
-    constexpr int N = BACK ? DEPTH_AT_ONCE / 2 : DEPTH_AT_ONCE;
-    depth_spot at = {p.row, p.column};
+    const int pitch_z = j.dz.z_pitch, step = b.step * DEPTH_PIXEL;
+    const int step_rows = b.step_rows, step_columns = b.step_columns, end_column = column + columns;
+    char *from =
+        (char *)(BACK ? j.dz.dy : j.x.data) + 2 * (image * (BACK ? j.dz.dy_image : j.x.image) + c);
+    char *from_z = FROM == DEPTH_DZ ? (char *)j.dz.z + 2 * (image * j.dz.z_image + c) : NULL;
+    const depth_coef<W> coef =
+        depth_read_coefs<W>(depth_coefs(b, shared) + p.load_c, FROM == DEPTH_DY ? 0
+                                                               : BACK           ? 3
+                                                                                : 2);
+    const float *end = (const float *)shared + b.plan.window.rows * b.plan.window.pitch;
+    float *to = (float *)shared + (p.row * columns + p.column) * DEPTH_PIXEL + p.load_c;
+    int h = row + p.row, w = column + p.column;
 
+    depth_pin(&from);
+    if (FROM == DEPTH_DZ) depth_pin(&from_z);
 #pragma unroll 1
-    while (at.row < b.plan.window.rows) {
-        cuda_raw<W> v[N], z[N];
-        int to[N];
-        bool is[N];
+    while (to < end) {
+        cuda_raw<W> raw[DEPTH_AT_ONCE], z[DEPTH_AT_ONCE];
+        bool is[DEPTH_AT_ONCE];
 #pragma unroll
-        for (int k = 0; k < N; k++) {
-            const int h = row + at.row, w = column + at.column, pixel = h * shape.w + w;
-            to[k] = at.row < b.plan.window.rows
-                        ? at.row * b.plan.window.pitch + at.column * DEPTH_LANES + p.load_c / 2
-                        : -1;
-            is[k] = to[k] >= 0 && h >= 0 && h < shape.h && w >= 0 && w < shape.w;
-            v[k] = depth_fetch<W>(from + (int64_t)pixel * pitch, is[k]);
-            if (has_z) z[k] = depth_fetch<W>(from_z + (int64_t)pixel * j.dz.z_pitch, is[k]);
-            depth_advance(b, &at);
+        for (int k = 0; k < DEPTH_AT_ONCE; k++) {
+            is[k] = (unsigned)h < (unsigned)height && (unsigned)w < (unsigned)width;
+            const int pixel = is[k] ? h * width + w : 0;
+            raw[k] = depth_fetch<W>(from + 2 * (int64_t)(pixel * pitch));
+            if (FROM == DEPTH_DZ) z[k] = depth_fetch<W>(from_z + 2 * (int64_t)(pixel * pitch_z));
+            h += step_rows;
+            w += step_columns;
+            if (w >= end_column) {
+                w -= columns;
+                h++;
+            }
         }
 #pragma unroll
-        for (int k = 0; k < N; k++) {
-            if (BACK && has_z && is[k]) depth_slope<W>(coefs, z[k], &v[k]);
-            if (!BACK && is[k]) depth_normalise<W>(j.x, coefs, &v[k]);
-            if (to[k] >= 0) depth_keep<W>((uint32_t *)shared + to[k], v[k]);
+        for (int k = 0; k < DEPTH_AT_ONCE; k++, to += step) {
+            float v[W] = {};
+            if (is[k]) depth_apply<W, FROM>(coef, j.x.act, raw[k], z[k], v);
+            if (to < end) depth_keep<W>(to, v);
         }
     }
 }
 
+template <depth_source FROM>
+static __device__ __forceinline__ void depth_load_from(const cuda_level_conv &j,
+                                                       const depth_block &b, const depth_part &p,
+                                                       int image, int row, int column, char *shared)
+{
+    if (p.row < 0) return;
+    if (b.vector == 8)
+        depth_load_by<8, FROM>(j, b, p, image, row, column, shared);
+    else if (b.vector == 4)
+        depth_load_by<4, FROM>(j, b, p, image, row, column, shared);
+    else
+        depth_load_by<2, FROM>(j, b, p, image, row, column, shared);
+}
+
+/* The window of dz (BACK) or x. */
 template <bool BACK>
 static __device__ __forceinline__ void depth_load(const cuda_level_conv &j, const depth_block &b,
                                                   const depth_part &p, int image, int row,
                                                   int column, char *shared)
 {
-    if (p.row < 0) return;
-    if (b.vector == 8)
-        depth_load_by<8, BACK>(j, b, p, image, row, column, shared);
-    else if (b.vector == 4)
-        depth_load_by<4, BACK>(j, b, p, image, row, column, shared);
+    if (!BACK)
+        depth_load_from<DEPTH_X>(j, b, p, image, row, column, shared);
+    else if (j.dz.z)
+        depth_load_from<DEPTH_DZ>(j, b, p, image, row, column, shared);
     else
-        depth_load_by<2, BACK>(j, b, p, image, row, column, shared);
+        depth_load_from<DEPTH_DY>(j, b, p, image, row, column, shared);
 }
 
 /* The weights of a chunk, backward from the last tap to the first, and its coefficients. */
@@ -397,7 +483,7 @@ static __device__ __forceinline__ void depth_stage(const cuda_level_conv &j, con
     float *const weights = depth_weights(b, shared), *const coefs = depth_coefs(b, shared);
 
 #pragma unroll 4
-    for (int i = thread; i < b.channels * taps; i += DEPTH_THREADS) {
+    for (int i = thread; i < b.channels * taps; i += (int)blockDim.x) {
         const int c = i / taps, tap = i - c * taps;
         weights[(BACK ? taps - 1 - tap : tap) * DEPTH_CHANNELS + c] =
             j.weight[(int64_t)b.first * taps + i];
@@ -417,14 +503,16 @@ static __device__ __forceinline__ void depth_stage(const cuda_level_conv &j, con
 
 /* N neighbours of a row of a window, for one lane. */
 template <int N>
-static __device__ __forceinline__ void depth_read(const uint32_t *from, depth_pair x[N])
+static __device__ __forceinline__ void depth_read(const float *from, depth_pair x[N])
 {
 #pragma unroll
-    for (int q = 0; q < N; q++) {
-        const uint32_t pair = from[q * DEPTH_LANES];
-        x[q].a = cuda_low(pair);
-        x[q].b = cuda_high(pair);
-    }
+    for (int q = 0; q < N; q++)
+        x[q] = *(const depth_pair *)(from + q * DEPTH_PIXEL);
+}
+
+static __device__ __forceinline__ depth_pair depth_weight(const float *weights, int tap)
+{
+    return *(const depth_pair *)(weights + tap * DEPTH_CHANNELS);
 }
 
 /* ---- launches ---- */
@@ -441,7 +529,8 @@ static inline int depth_aligned(const void *data, int64_t image, int pitch, int 
 /* Jobs of one launch, and what their threads load at a time. */
 typedef struct depth_jobs {
     cuda_level_convs convs;
-    int vectors[CUDA_LEVEL_CONVS];
+    uint8_t vectors[CUDA_LEVEL_CONVS];
+    bool z_is_x[CUDA_LEVEL_CONVS]; /* backward: the first norm of the results is that of x */
 } depth_jobs;
 
 static_assert(sizeof(depth_jobs) <= 4096, "arguments of a kernel");

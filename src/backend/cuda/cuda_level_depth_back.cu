@@ -1,20 +1,28 @@
 /* cuda_level_depth_back.cu - both gradients of depthwise convolutions of a level.
  *
- * A tile is of the gradient of x, its window of dz. A thread has a strip: each value of dz that it reads is used for the
- * gradient of x, with the weight of a tap, and for that of this weight, with x, which the strip needs anyway for the
+ * A tile is of the gradient of x, its window of dz. A thread has a patch: each value of dz that it reads is used for the
+ * gradient of x, with the weight of a tap, and for that of this weight, with x, which the patch needs anyway for the
  * slope of the activation. Sums of weights stay in registers over all tiles of a block; then the slots of the block
  * are added up in order. Design note 0025. */
 #include "backend/cuda/cuda_level_depth.cuh"
 
 enum {
-    BLOCKS = 6 * 132,  /* of a job, where there are enough tiles, .. */
-    SPLITS = 4 * 132,  /* .. but partial sums have to be added up */
-    TAPS_AT_ONCE = 32, /* added up */
-    SUM_WORDS = TAPS_AT_ONCE * DEPTH_THREADS * 2
+    DEVICE = 132,        /* multiprocessors of an H200, .. */
+    SPLITS = 4 * DEVICE, /* .. but partial sums have to be added up */
+    TAPS_AT_ONCE = 32,   /* added up */
+    SUM_WORDS = TAPS_AT_ONCE * DEPTH_THREADS * 2,
+    ALL = (1 << DEPTH_PATCH) - 1 /* pixels of a patch, a bit for each */
 };
 
 static_assert((int)SUM_WORDS <= (int)DEPTH_WORDS, "sums of taps fit");
 
+/* Sums of weights take registers: warps of a multiprocessor. */
+static constexpr int warps_of(int kernel)
+{
+    return kernel == 3 ? 16 : kernel == 5 ? 12 : 8;
+}
+
+/* As many blocks as run at a time, where there are enough tiles. */
 int pada_cuda_level_depth_splits(const pada_conv *conv, pada_shape in, int n_images)
 {
     cuda_level_conv j = {};
@@ -23,45 +31,44 @@ int pada_cuda_level_depth_splits(const pada_conv *conv, pada_shape in, int n_ima
     j.in = in;
     j.n_images = n_images;
     const depth_plan plan = depth_make_plan(j, true);
-    const int wanted = min(SPLITS, max(1, BLOCKS / plan.chunks.n));
+    const int blocks = DEVICE * (warps_of(conv->kernel) / (depth_threads(plan.chunks) / 32));
+    const int wanted = min(SPLITS, max(1, blocks / plan.chunks.n));
     return min(wanted, plan.tiles.n);
 }
 
-/* Blocks of a multiprocessor: sums of weights take registers. */
-static constexpr int blocks_of(int kernel)
-{
-    return kernel == 3 ? 5 : kernel == 5 ? 4 : 3;
-}
+/* ---- patches ---- */
 
-/* ---- strips ---- */
-
-/* Adds the products of a strip in row `row` of its tile. `from` is the word of its column in the first row of the window;
- * x has zeros outside of the image. */
+/* Adds the products of a patch. `from` is the first word of its window; x has zeros outside of the image. */
 template <int K, int STRIDE, int DILATION>
-static __device__ __forceinline__ void correlate(const uint32_t *from, int pitch, int row,
-                                                 const depth_pair *weights,
-                                                 const depth_pair x[DEPTH_STRIP],
-                                                 depth_pair dx[DEPTH_STRIP], depth_pair *dw)
+static __device__ __forceinline__ void correlate(const float *from, int pitch, const float *weights,
+                                                 const depth_pair x[DEPTH_PATCH],
+                                                 depth_pair dx[DEPTH_PATCH], depth_pair *dw)
 {
+    constexpr int ROWS = (DEPTH_HIGH - 1 + (K - 1) * DILATION) / STRIDE + 1;
     constexpr int N = (DEPTH_STRIP - 1 + (K - 1) * DILATION) / STRIDE + 1;
 
 #pragma unroll
-    for (int kh = 0; kh < K; kh++) {
-        const int ahead = row + kh * DILATION;
+    for (int i = 0; i < ROWS; i++, from += pitch) {
         depth_pair dz[N];
-        if (ahead % STRIDE != 0) continue;
-        depth_read<N>(from + ahead / STRIDE * pitch, dz);
+        depth_read<N>(from, dz);
 #pragma unroll
-        for (int kw = 0; kw < K; kw++) {
-            const depth_pair w = weights[(kh * K + kw) * DEPTH_LANES];
+        for (int r = 0; r < DEPTH_HIGH; r++) {
+            const int ahead = i * STRIDE - r, kh = ahead / DILATION;
+            if (ahead < 0 || ahead % DILATION != 0 || kh >= K) continue;
 #pragma unroll
-            for (int p = 0; p < DEPTH_STRIP; p++) {
-                if ((p + kw * DILATION) % STRIDE != 0) continue;
-                const depth_pair d = dz[(p + kw * DILATION) / STRIDE];
-                dx[p].a += w.a * d.a;
-                dx[p].b += w.b * d.b;
-                dw[kh * K + kw].a += x[p].a * d.a;
-                dw[kh * K + kw].b += x[p].b * d.b;
+            for (int kw = 0; kw < K; kw++) {
+                const depth_pair w = depth_weight(weights, kh * K + kw);
+                depth_pair *const sum = &dw[kh * K + kw];
+#pragma unroll
+                for (int p = 0; p < DEPTH_STRIP; p++) {
+                    if ((p + kw * DILATION) % STRIDE != 0) continue;
+                    const int q = r * DEPTH_STRIP + p;
+                    const depth_pair d = dz[(p + kw * DILATION) / STRIDE];
+                    dx[q].a += w.a * d.a;
+                    dx[q].b += w.b * d.b;
+                    sum->a += x[q].a * d.a;
+                    sum->b += x[q].b * d.b;
+                }
             }
         }
     }
@@ -69,17 +76,16 @@ static __device__ __forceinline__ void correlate(const uint32_t *from, int pitch
 
 /* MOST is the largest kernel of the launch. */
 template <int MOST>
-static __device__ __forceinline__ void correlate_any(const pada_conv &conv, const uint32_t *from,
-                                                     int pitch, int row, const depth_pair *weights,
-                                                     const depth_pair x[DEPTH_STRIP],
-                                                     depth_pair dx[DEPTH_STRIP], depth_pair *dw)
+static __device__ __forceinline__ void correlate_any(const pada_conv &conv, const float *from,
+                                                     int pitch, const float *weights,
+                                                     const depth_pair x[DEPTH_PATCH],
+                                                     depth_pair dx[DEPTH_PATCH], depth_pair *dw)
 {
     switch (depth_kind(conv.kernel, conv.stride, conv.dilation)) {
 #define CASE(K, STRIDE, DILATION)                                                              \
     case depth_kind(K, STRIDE, DILATION):                                                      \
         if (K <= MOST)                                                                         \
-            correlate<(K <= MOST ? K : 3), STRIDE, DILATION>(from, pitch, row, weights, x, dx, \
-                                                             dw);                              \
+            correlate<(K <= MOST ? K : 3), STRIDE, DILATION>(from, pitch, weights, x, dx, dw); \
         break;
         DEPTH_KINDS(CASE, 3)
         DEPTH_KINDS(CASE, 5)
@@ -89,105 +95,174 @@ static __device__ __forceinline__ void correlate_any(const pada_conv &conv, cons
     }
 }
 
-/* A strip of two channels from c on, at (h, w) of an image; which of its pixels are there. */
-typedef struct strip {
+/* A patch of two channels from c on, whose first pixel this is in an image; which of its pixels are there. */
+typedef struct patch {
     int image, pixel, c;
     int row, column; /* in its tile */
     uint32_t is;
-} strip;
+} patch;
 
-/* Strip number i of a tile: with a stride of 2 even rows come first, since rows of one parity meet the same taps, so that
- * threads of a warp go the same way. */
-static __device__ __forceinline__ strip find_strip(const cuda_level_conv &j,
+static __device__ __forceinline__ patch find_patch(const cuda_level_conv &j,
                                                    const depth_tiles &tiles,
                                                    const depth_corner &corner, int i, int c)
 {
-    const depth_strip at = depth_find_strip(tiles, i);
-    const int half = tiles.height / 2, odd = at.row >= half;
-    const int row = j.conv.stride == 1 ? at.row : 2 * (at.row - odd * half) + odd;
-    const int h = corner.h + row, w = corner.w + at.column;
-    strip s = {corner.image, h * j.in.w + w, c, row, at.column, 0};
+    const depth_spot at = depth_find_patch(tiles, i);
+    const int h = corner.h + at.row, w = corner.w + at.column;
+    const uint32_t row = (0xfu >> max(0, w + DEPTH_STRIP - j.in.w)) & (0xfu << max(0, -w));
+    patch s = {corner.image, h * j.in.w + w, c, at.row, at.column, 0};
 
-    if (i >= tiles.height * tiles.strips || h < 0 || h >= j.in.h) return s;
-#pragma unroll
-    for (int p = 0; p < DEPTH_STRIP; p++)
-        if (w + p >= 0 && w + p < j.in.w) s.is |= 1u << p;
+    if ((unsigned)h < (unsigned)j.in.h) s.is = row & 0xf;
+    if ((unsigned)(h + 1) < (unsigned)j.in.h) s.is |= (row & 0xf) << DEPTH_STRIP;
     return s;
 }
 
-static __device__ __forceinline__ void fetch_strip(const void *data, int64_t image, int pitch,
-                                                   const strip &s, uint32_t v[DEPTH_STRIP])
+/* Whether pixel p is there. FULL: all are, so that nothing has to be asked. */
+template <bool FULL> static __device__ __forceinline__ bool has_pixel(const patch &s, int p)
 {
-    const uint16_t *from =
-        (const uint16_t *)data + s.image * image + (int64_t)s.pixel * pitch + s.c;
+    return FULL || (s.is >> p & 1);
+}
 
+/* A patch in memory: its rows, and bytes from one pixel to the next. */
+typedef struct place {
+    char *row[DEPTH_HIGH];
+    int pitch;
+} place;
+
+static __device__ __forceinline__ place find_place(const void *data, int64_t image, int pitch,
+                                                   int width, const patch &s)
+{
+    place to;
+
+    to.row[0] = (char *)data + 2 * (s.image * image) + 2 * (int64_t)(s.pixel * pitch + s.c);
+    to.row[1] = to.row[0] + (int64_t)width * (2 * pitch);
+    to.pitch = pitch;
+    depth_pin(&to.row[0]);
+    depth_pin(&to.row[1]);
+    return to;
+}
+
+static __device__ __forceinline__ uint32_t *find_pixel(const place &to, int p)
+{
+    return (uint32_t *)(to.row[p / DEPTH_STRIP] + (int64_t)to.pitch * (p % DEPTH_STRIP * 2));
+}
+
+template <bool FULL>
+static __device__ __forceinline__ void fetch_pixels(const place &from, const patch &s,
+                                                    uint32_t v[DEPTH_PATCH])
+{
 #pragma unroll
-    for (int p = 0; p < DEPTH_STRIP; p++)
-        v[p] = s.is >> p & 1 ? *(const uint32_t *)(from + p * pitch) : 0;
+    for (int p = 0; p < DEPTH_PATCH; p++)
+        v[p] = has_pixel<FULL>(s, p) ? *find_pixel(from, p) : 0;
+}
+
+static __device__ __forceinline__ void fetch_x(const cuda_level_conv &j, const patch &s,
+                                               uint32_t v[DEPTH_PATCH])
+{
+    const place from = find_place(j.x.data, j.x.image, j.x.pitch, j.in.w, s);
+
+    if (s.is == ALL)
+        fetch_pixels<true>(from, s, v);
+    else
+        fetch_pixels<false>(from, s, v);
 }
 
 /* act(norm(x)), and zero where there is none. */
-static __device__ __forceinline__ void see_strip(const cuda_level_conv &j, const cuda_norm<2> &norm,
-                                                 const strip &s, const uint32_t raw[DEPTH_STRIP],
-                                                 depth_pair x[DEPTH_STRIP])
+template <bool FULL>
+static __device__ __forceinline__ void see_patch(pada_act act, const cuda_norm<2> &norm,
+                                                 const patch &s, const uint32_t raw[DEPTH_PATCH],
+                                                 depth_pair x[DEPTH_PATCH])
 {
+    float v[2 * DEPTH_PATCH];
+
 #pragma unroll
-    for (int p = 0; p < DEPTH_STRIP; p++) {
-        float v[2] = {cuda_low(raw[p]), cuda_high(raw[p])};
-        cuda_apply_norm<2>(norm, v);
-        cuda_apply_act<2>(j.x.act, v);
-        x[p].a = s.is >> p & 1 ? v[0] : 0;
-        x[p].b = s.is >> p & 1 ? v[1] : 0;
+    for (int p = 0; p < DEPTH_PATCH; p++) {
+        v[2 * p] = norm.factor[0] * cuda_low(raw[p]) + norm.shift[0];
+        v[2 * p + 1] = norm.factor[1] * cuda_high(raw[p]) + norm.shift[1];
+    }
+    depth_activate<2 * DEPTH_PATCH>(act, v);
+#pragma unroll
+    for (int p = 0; p < DEPTH_PATCH; p++) {
+        x[p].a = has_pixel<FULL>(s, p) ? v[2 * p] : 0;
+        x[p].b = has_pixel<FULL>(s, p) ? v[2 * p + 1] : 0;
     }
 }
 
-/* What belongs to the gradients of a strip: earlier contributions, and the operands of batch norms. */
+/* What belongs to the gradients of a patch: earlier contributions, and the operands of batch norms. */
 typedef struct company {
-    uint32_t there[DEPTH_STRIP], z[CUDA_FINISHES][DEPTH_STRIP];
+    uint32_t there[DEPTH_PATCH], z[CUDA_FINISHES][DEPTH_PATCH];
 } company;
 
-static __device__ __forceinline__ void meet_strip(const cuda_result &to, const strip &s,
-                                                  company *at)
+/* `has_z`: the operand of the first norm is there already, since it is x. */
+template <bool FULL>
+static __device__ __forceinline__ void meet_patch(const cuda_result &to, const place &at, int width,
+                                                  const patch &s, bool has_z, company *with)
 {
-    if (to.accumulate) fetch_strip(to.data, to.image, to.pitch, s, at->there);
+    if (to.accumulate) fetch_pixels<FULL>(at, s, with->there);
 #pragma unroll
     for (int f = 0; f < CUDA_FINISHES; f++)
-        if (f < to.n_finishes)
-            fetch_strip(to.finishes[f].z, to.finishes[f].z_image, to.pitch, s, at->z[f]);
+        if (f < to.n_finishes && !(f == 0 && has_z))
+            fetch_pixels<FULL>(
+                find_place(to.finishes[f].z, to.finishes[f].z_image, to.pitch, width, s), s,
+                with->z[f]);
 }
 
-/* Writes the gradients of a strip after what belongs to them. */
-static __device__ __forceinline__ void write_strip(const cuda_level_conv &j,
-                                                   const cuda_norm<2> &norm, const strip &s,
-                                                   const uint32_t raw[DEPTH_STRIP],
-                                                   const company &with,
-                                                   const depth_pair dx[DEPTH_STRIP],
-                                                   cuda_tally<2> *tally)
+/* Times the slope of the activation at x = act(norm(..)), and zero where there is no pixel. */
+template <bool FULL>
+static __device__ __forceinline__ void slope_patch(pada_act act, const patch &s,
+                                                   const depth_pair x[DEPTH_PATCH],
+                                                   depth_pair dx[DEPTH_PATCH])
 {
-    uint16_t *to =
-        (uint16_t *)j.to.data + s.image * j.to.image + (int64_t)s.pixel * j.to.pitch + s.c;
+    const float low = depth_low(act), high = depth_high(act);
 
 #pragma unroll
-    for (int p = 0; p < DEPTH_STRIP; p++) {
-        float v[2] = {cuda_low(raw[p]), cuda_high(raw[p])};
-        if (!(s.is >> p & 1)) continue;
-        cuda_apply_norm<2>(norm, v);
-        v[0] = dx[p].a * cuda_act_slope(j.x.act, v[0]);
-        v[1] = dx[p].b * cuda_act_slope(j.x.act, v[1]);
-        if (j.to.accumulate) {
-            v[0] += cuda_low(with.there[p]);
-            v[1] += cuda_high(with.there[p]);
-        }
-        *(uint32_t *)(to + p * j.to.pitch) = cuda_pair(v[0], v[1]);
-        tally->u[0] += v[0];
-        tally->u[1] += v[1];
+    for (int p = 0; p < DEPTH_PATCH; p++) {
+        const bool is = has_pixel<FULL>(s, p);
+        dx[p].a = is && x[p].a > low && x[p].a < high ? dx[p].a : 0;
+        dx[p].b = is && x[p].b > low && x[p].b < high ? dx[p].b : 0;
+    }
+}
+
+/* Gradients of a patch, which are zero where there is no pixel: their sums, with what belongs to them. */
+static __device__ __forceinline__ void count_patch(const cuda_result &to, const company &with,
+                                                   const depth_pair v[DEPTH_PATCH],
+                                                   cuda_tally<2> *tally)
+{
+    if (to.n_finishes == 0) return;
 #pragma unroll
-        for (int f = 0; f < CUDA_FINISHES; f++) {
-            if (f >= j.to.n_finishes) break;
-            tally->product[f][0] += v[0] * cuda_low(with.z[f][p]);
-            tally->product[f][1] += v[1] * cuda_high(with.z[f][p]);
+    for (int p = 0; p < DEPTH_PATCH; p++) {
+        tally->u[0] += v[p].a;
+        tally->u[1] += v[p].b;
+    }
+#pragma unroll
+    for (int f = 0; f < CUDA_FINISHES; f++) {
+        if (f >= to.n_finishes) break;
+#pragma unroll
+        for (int p = 0; p < DEPTH_PATCH; p++) {
+            tally->product[f][0] += v[p].a * cuda_low(with.z[f][p]);
+            tally->product[f][1] += v[p].b * cuda_high(with.z[f][p]);
         }
     }
+}
+
+/* Writes the gradients of a patch after what belongs to them. */
+template <bool FULL>
+static __device__ __forceinline__ void write_patch(const cuda_level_conv &j, const patch &s,
+                                                   bool has_z, const depth_pair x[DEPTH_PATCH],
+                                                   company *with, depth_pair dx[DEPTH_PATCH])
+{
+    const place to = find_place(j.to.data, j.to.image, j.to.pitch, j.in.w, s);
+
+    meet_patch<FULL>(j.to, to, j.in.w, s, has_z, with);
+    slope_patch<FULL>(j.x.act, s, x, dx);
+    if (j.to.accumulate)
+#pragma unroll
+        for (int p = 0; p < DEPTH_PATCH; p++) {
+            dx[p].a += cuda_low(with->there[p]);
+            dx[p].b += cuda_high(with->there[p]);
+        }
+#pragma unroll
+    for (int p = 0; p < DEPTH_PATCH; p++)
+        if (has_pixel<FULL>(s, p)) *find_pixel(to, p) = cuda_pair(dx[p].a, dx[p].b);
 }
 
 /* ---- blocks ---- */
@@ -197,19 +272,19 @@ template <int MOST>
 static __device__ __forceinline__ void put_weights(const cuda_level_conv &j, const depth_block &b,
                                                    const depth_pair *dw, depth_pair *shared)
 {
-    const int taps = b.plan.taps;
+    const int taps = b.plan.taps, threads = (int)blockDim.x, thread = (int)threadIdx.x;
 
 #pragma unroll
     for (int first = 0; first < MOST * MOST; first += TAPS_AT_ONCE) {
         __syncthreads(); /* what was there has been read */
 #pragma unroll
         for (int t = first; t < MOST * MOST && t < first + TAPS_AT_ONCE; t++)
-            shared[(t - first) * DEPTH_THREADS + threadIdx.x] = dw[t];
+            shared[(t - first) * threads + thread] = dw[t];
         __syncthreads();
         const int n = min(taps - first, (int)TAPS_AT_ONCE);
-        for (int i = (int)threadIdx.x; i < n * b.channels; i += DEPTH_THREADS) {
+        for (int i = thread; i < n * b.channels; i += threads) {
             const int t = i / b.channels, c = i - t * b.channels;
-            const float *of = (const float *)(shared + t * DEPTH_THREADS) + c;
+            const float *of = (const float *)(shared + t * threads) + c;
             float sum = 0;
             for (int s = 0; s < b.slots; s++)
                 sum += of[s * b.channels];
@@ -221,15 +296,15 @@ static __device__ __forceinline__ void put_weights(const cuda_level_conv &j, con
 }
 
 template <int MOST>
-__global__ static void __launch_bounds__(DEPTH_THREADS, blocks_of(MOST))
+__global__ static void __launch_bounds__(MOST == 5 ? 192 : 256, MOST == 7 ? 1 : 2)
     depth_back_kernel(const __grid_constant__ depth_jobs jobs)
 {
     CUDA_DYNAMIC_SHARED(shared);
     __shared__ depth_block b;
     const int k = cuda_find_job(jobs.convs);
     const cuda_level_conv &j = jobs.convs.at[k];
-    const depth_tiles &tiles = b.plan.tiles;
-    const int stride = j.conv.stride, before = j.conv.pad - (j.conv.kernel - 1) * j.conv.dilation;
+    const int half = j.conv.stride - 1; /* >> half: divided by the stride */
+    const int before = j.conv.pad - (j.conv.kernel - 1) * j.conv.dilation;
     depth_pair dw[MOST * MOST] = {};
     cuda_tally<2> tally = {};
 
@@ -238,31 +313,42 @@ __global__ static void __launch_bounds__(DEPTH_THREADS, blocks_of(MOST))
     cuda_begin_beside(jobs.convs.beside);
     depth_stage<true>(j, b, shared);
     const cuda_norm<2> norm = cuda_read_norm<2>(j.x, part.c, part.slot < 0 ? 0 : 2);
-    for (int t = b.turn; t < tiles.n; t += j.splits) {
-        const depth_corner corner = depth_find_tile(tiles, t);
-        const int n_strips = tiles.height * tiles.strips;
-        int i = part.slot < 0 ? n_strips : part.slot;
-        strip at = find_strip(j, tiles, corner, i, part.c);
-        uint32_t raw[DEPTH_STRIP];
-        fetch_strip(j.x.data, j.x.image, j.x.pitch, at, raw); /* under way with the window */
+    for (int t = b.turn; t < b.plan.tiles.n; t += j.splits) {
+        const depth_corner corner = depth_find_tile(b, t);
+        const int patches = depth_count_patches(b.plan.tiles, corner.w, j.in.w);
+        int i = part.slot < 0 ? patches : part.slot;
+        patch at;
+        company with; /* the first z is x, as it lies in memory, until the products are made */
+        if (i < patches) {
+            at = find_patch(j, b.plan.tiles, corner, i, part.c);
+            fetch_x(j, at, with.z[0]);
+        }
         __syncthreads(); /* coefficients are there, the window before has been read */
-        depth_load<true>(j, b, part, corner.image, (corner.h + before) / stride,
-                         (corner.w + before) / stride, shared);
+        depth_load<true>(j, b, part, corner.image, (corner.h + before) >> half,
+                         (corner.w + before) >> half, shared);
         __syncthreads();
-        while (i < n_strips) {
-            depth_pair x[DEPTH_STRIP], dx[DEPTH_STRIP] = {};
-            company with;
-            if (j.to.data) meet_strip(j.to, at, &with);
-            see_strip(j, norm, at, raw, x);
-            correlate_any<MOST>(
-                j.conv, (const uint32_t *)shared + at.column / stride * DEPTH_LANES + part.lane,
-                b.plan.window.pitch, at.row,
-                (const depth_pair *)depth_weights(b, shared) + part.lane, x, dx, dw);
-            if (j.to.data) write_strip(j, norm, at, raw, with, dx, &tally);
+        while (i < patches) {
+            const int pitch = b.plan.window.pitch;
+            depth_pair x[DEPTH_PATCH], dx[DEPTH_PATCH] = {};
+            if (at.is == ALL)
+                see_patch<true>(j.x.act, norm, at, with.z[0], x);
+            else
+                see_patch<false>(j.x.act, norm, at, with.z[0], x);
+            correlate_any<MOST>(j.conv,
+                                (const float *)shared + (at.row >> half) * pitch +
+                                    (at.column >> half) * DEPTH_PIXEL + 2 * part.lane,
+                                pitch, depth_weights(b, shared) + 2 * part.lane, x, dx, dw);
+            if (j.to.data) {
+                if (at.is == ALL)
+                    write_patch<true>(j, at, jobs.z_is_x[k], x, &with, dx);
+                else
+                    write_patch<false>(j, at, jobs.z_is_x[k], x, &with, dx);
+                count_patch(j.to, with, dx, &tally);
+            }
             i += b.slots;
-            if (i >= n_strips) break;
-            at = find_strip(j, tiles, corner, i, part.c);
-            fetch_strip(j.x.data, j.x.image, j.x.pitch, at, raw);
+            if (i >= patches) break;
+            at = find_patch(j, b.plan.tiles, corner, i, part.c);
+            fetch_x(j, at, with.z[0]);
         }
     }
     put_weights<MOST>(j, b, dw, (depth_pair *)shared);
@@ -274,28 +360,39 @@ __global__ static void __launch_bounds__(DEPTH_THREADS, blocks_of(MOST))
     cuda_end(jobs.convs.beside);
 }
 
+/* Whether the operand of the first norm of the results is what x is before its norm. */
+static bool reads_x(const cuda_level_conv &j)
+{
+    const cuda_finish &f = j.to.finishes[0];
+
+    return j.to.data && j.to.n_finishes > 0 && f.z == j.x.data && f.z_image == j.x.image &&
+           j.to.pitch == j.x.pitch;
+}
+
 cudaError_t pada_cuda_level_depth_back(cudaStream_t stream, const cuda_level_convs *from)
 {
     depth_jobs jobs;
-    int words = cuda_tally_floats<2>(DEPTH_THREADS), kernel = 0;
+    int words = cuda_tally_floats<2>(DEPTH_THREADS), kernel = 0, threads = 0;
 
     jobs.convs = *from;
     jobs.convs.first[0] = 0;
     for (int k = 0; k < from->n; k++) {
         const cuda_level_conv &j = from->at[k];
         const depth_plan plan = depth_make_plan(j, true);
+        int vector =
+            depth_aligned(j.dz.dy, j.dz.dy_image, j.dz.dy_pitch, depth_vector(j.conv.c_in));
+        if (j.dz.z) vector = depth_aligned(j.dz.z, j.dz.z_image, j.dz.z_pitch, vector);
         words = max(words, depth_words(plan));
         kernel = max(kernel, j.conv.kernel);
-        jobs.vectors[k] =
-            depth_aligned(j.dz.dy, j.dz.dy_image, j.dz.dy_pitch, depth_vector(j.conv.c_in));
-        if (j.dz.z)
-            jobs.vectors[k] = depth_aligned(j.dz.z, j.dz.z_image, j.dz.z_pitch, jobs.vectors[k]);
+        threads = max(threads, depth_threads(plan.chunks));
+        jobs.vectors[k] = (uint8_t)vector;
+        jobs.z_is_x[k] = reads_x(j);
         jobs.convs.first[k + 1] = jobs.convs.first[k] + plan.chunks.n * j.splits;
     }
-    words = max(words, min(kernel * kernel, (int)TAPS_AT_ONCE) * DEPTH_THREADS * 2);
+    words = max(words, min(kernel * kernel, (int)TAPS_AT_ONCE) * threads * 2);
     const auto chosen = kernel == 3   ? depth_back_kernel<3>
                         : kernel == 5 ? depth_back_kernel<5>
                                       : depth_back_kernel<7>;
-    return cuda_launch(chosen, (unsigned)jobs.convs.first[from->n], DEPTH_THREADS,
+    return cuda_launch(chosen, (unsigned)jobs.convs.first[from->n], (unsigned)threads,
                        (size_t)words * 4, stream, jobs);
 }
