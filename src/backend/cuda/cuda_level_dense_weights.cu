@@ -68,8 +68,9 @@ static __host__ __device__ inline tiling divide(const pada_conv *conv)
     while (t.slices > 1 && 16 * t.slices * (t.out + t.in) > CHUNK)
         t.slices /= 2;
     t.pixels = CHUNK / (t.out + t.in) / (16 * t.slices) * (16 * t.slices);
-    const int share =
-        (WARPS * 2 * t.out + t.out + t.in / 2) / (2 * t.out + t.in); /* dz has two parts */
+    /* dz comes in two parts; what images are read by takes longer still */
+    const int x = dense_is_image(conv) ? 8 * t.in : t.in, all = 2 * t.out + x;
+    const int share = (WARPS * 2 * t.out + all / 2) / all;
     t.dz_threads = 32 * (share < 1 ? 1 : share < WARPS ? share : WARPS - 1);
     return t;
 }
