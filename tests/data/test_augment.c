@@ -109,21 +109,26 @@ static void test_border(void **state)
     pada_dataset_close(ds);
 }
 
-/* The stream is part of the contract: other backends draw it too. */
+/* The streams are part of the contract: other backends draw them too. */
 static void test_stream(void **state)
 {
-    const pada_dataset ds = {.pad = 2};
+    const pada_dataset ds = {.pad = 2, .shape = {3, 16, 20}};
     pada_rng rng;
 
     (void)state;
     for (int epoch = 0; epoch < 3; epoch++)
         for (int position = 0; position < 100; position++) {
-            pada_rng_init(&rng, 9, "augment", ((uint64_t)epoch << 32) + (uint64_t)position);
-            const pada_augmentation how = pada_augment_draw(
-                &ds, &(pada_draw){.seed = 9, .epoch = epoch, .position = position});
+            const pada_draw draw = {
+                .seed = 9, .epoch = epoch, .position = position, .changes.cutout = 7};
+            const uint64_t index = ((uint64_t)epoch << 32) + (uint64_t)position;
+            const pada_augmentation how = pada_augment_draw(&ds, &draw);
+            pada_rng_init(&rng, 9, "augment", index);
             assert_int_equal(how.row, pada_rng_below(&rng, 5));
             assert_int_equal(how.column, pada_rng_below(&rng, 5));
             assert_int_equal(how.flip, pada_rng_u32(&rng) >= 0x80000000u);
+            pada_rng_init(&rng, 9, "cutout", index);
+            assert_int_equal(how.hole_row, pada_rng_below(&rng, 16));
+            assert_int_equal(how.hole_column, pada_rng_below(&rng, 20));
         }
 }
 
