@@ -5,7 +5,6 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/threads.h"
 #include "cli/print.h"
 #include "data/augment.h"
 #include "data/loader.h"
@@ -35,7 +34,7 @@ static pada_status make_image(const pada_bench_data *b, int i, stage up_to, uint
 {
     const pada_dataset *ds = b->data;
     const char *path = ds->ops->file(ds, PADA_SPLIT_TRAIN, i);
-    pada_draw draw = {.seed = b->seed, .position = i, .jitter = JITTER};
+    const pada_draw draw = {.seed = b->seed, .position = i, .changes.jitter = JITTER};
     pada_status st = PADA_OK;
     pada_file file;
     pada_rng rng;
@@ -105,27 +104,27 @@ static pada_status read_batches(pada_loader *loader, const int32_t *order, int n
 
 static pada_status time_batches(const pada_bench_data *b, int n, pada_text *out)
 {
-    const bool is_slow = b->data->n_on_demand[PADA_SPLIT_TRAIN] > 0;
-    const int wanted = b->n_threads > 0 ? b->n_threads : pada_threads_default();
+    pada_changes changes = b->changes;
     pada_loader *loader = NULL;
     void *order;
 
+    if (b->data->is_cut && changes.policy == PADA_POLICY_NONE) changes.jitter = JITTER;
     PADA_TRY(pada_calloc(&order, (size_t)n, sizeof(int32_t)));
     for (int i = 0; i < n; i++)
         ((int32_t *)order)[i] = i;
-    pada_status st = pada_loader_create(
-        &loader, &(pada_loader_desc){.data = b->data,
-                                     .split = PADA_SPLIT_TRAIN,
-                                     .batch_size = b->batch < n ? b->batch : n,
-                                     .seed = b->seed,
-                                     .augment = true,
-                                     .jitter = b->data->is_cut ? JITTER : (pada_jitter){0},
-                                     .n_threads = b->n_threads});
+    pada_status st =
+        pada_loader_create(&loader, &(pada_loader_desc){.data = b->data,
+                                                        .split = PADA_SPLIT_TRAIN,
+                                                        .batch_size = b->batch < n ? b->batch : n,
+                                                        .seed = b->seed,
+                                                        .augment = true,
+                                                        .changes = changes,
+                                                        .n_threads = b->n_threads});
     const double start = pada_clock_seconds();
     if (st == PADA_OK) st = read_batches(loader, order, n);
     if (st == PADA_OK)
-        report(b, "fed", "batches of numbers, as a training gets them", is_slow ? wanted : 1, n,
-               pada_clock_seconds() - start, out);
+        report(b, "fed", "batches of numbers, as a training gets them",
+               pada_loader_n_threads(loader), n, pada_clock_seconds() - start, out);
     pada_loader_destroy(loader);
     pada_free(order);
     return st;

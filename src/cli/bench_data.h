@@ -3,13 +3,14 @@
 #define PADA_CLI_BENCH_DATA_H
 
 #include "base/text.h"
-#include "data/dataset.h"
+#include "data/changes.h"
 
 typedef struct pada_bench_data {
     const pada_dataset *data; /* the train split open */
     int batch;
-    int n_images;  /* at most; the first ones */
-    int n_threads; /* 0: the machine's default */
+    int n_images;         /* at most; the first ones */
+    int n_threads;        /* 0: the machine's default */
+    pada_changes changes; /* a jitter is ours: there is one for photographs without AutoAugment */
     uint64_t seed;
     bool json;
 } pada_bench_data;

@@ -20,6 +20,7 @@
 #include "engine/engine_log.h"
 #include "engine/engine_weights.h"
 #include "study/path_list.h"
+#include "train/recipe.h"
 
 enum { SEARCH, FINAL };
 
@@ -27,6 +28,7 @@ typedef struct bench {
     pada_space_args space_args;
     pada_data_args data_args;
     pada_engine_args engine_args;
+    pada_recipe recipe; /* the changes of images alone */
     const char *paths_file, *data_name;
     int form; /* of `--form` */
     int64_t burst, batch, repeats, n_paths, n_images, in_flight;
@@ -141,6 +143,8 @@ static pada_status bind(void *self, pada_options *options)
     PADA_TRY(pada_options_bind(options, options_table, b));
     PADA_TRY(pada_space_args_bind(&b->space_args, options));
     PADA_TRY(pada_options_bind(options, pada_image_options, &b->data_args));
+    b->recipe.augment = true;
+    PADA_TRY(pada_options_bind(options, pada_changes_options, &b->recipe));
     return pada_options_bind(options, pada_engine_options, &b->engine_args);
 }
 
@@ -374,6 +378,7 @@ static pada_status measure_data(bench *b)
     pada_dataset *data;
 
     b->data_args.is_quiet = b->json;
+    PADA_TRY(pada_recipe_changes(&b->recipe, &what.changes));
     PADA_TRY(pada_data_open(&data, &b->data_args, &desc));
     what.data = data;
     const pada_status st = pada_bench_data_run(&what, &out);

@@ -39,10 +39,14 @@ pada_status pada_training_engine(pada_engine **out, pada_engine_args *args, cons
                              .mode = PADA_TRAIN,
                              .optimizer = &pada_optimizers[recipe->optimizer]};
 
+    pada_changes changes;
+
     *out = NULL;
     if (train_batch > n_train)
         return PADA_FAIL(PADA_EINVAL, "--batch-size %d is larger than the %d train images of %s",
                          train_batch, n_train, data->name);
+    PADA_TRY(pada_recipe_changes(recipe, &changes));
+    PADA_TRY(pada_changes_check(&changes, data));
     PADA_TRY(pada_computing_desc_from_args(&desc, args));
     if (space->config.blocks == 0) desc.statistics = statistics;
     args->backend = desc.backend->name;

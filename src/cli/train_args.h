@@ -14,7 +14,7 @@ extern const pada_opt pada_train_options[]; /* --max-seconds --checkpoint-second
 
 /* Makes an engine for the optimiser and the batches of a recipe that also takes batches of `batch_size`.
  * args->backend becomes the backend that `auto` stands for, which belongs to a run. A batch larger
- * than the training images is PADA_EINVAL, before memory for it is asked for. Where slots share blocks of weights,
+ * than the training images, and changes of images that cannot be, are PADA_EINVAL, before memory is asked for. Where slots share blocks of weights,
  * statistics are those of the batch. */
 pada_status pada_training_engine(pada_engine **out, pada_engine_args *args, const pada_space *space,
                                  pada_statistics statistics, const pada_dataset *data,

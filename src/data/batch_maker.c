@@ -30,32 +30,24 @@ void pada_batch_maker_deinit(pada_batch_maker *m)
     *m = (pada_batch_maker){0};
 }
 
-/* Image `image` as it is cut out of its photograph. */
-static pada_status put_photo(const pada_batch_maker *m, int image, const pada_draw *draw, float *to)
+/* As the engine has it, or a cut of it. */
+static pada_pick pick_of(const pada_dataset *data, int image, const pada_draw *draw)
 {
-    uint8_t *bytes = pada_dataset_room(m->data, to);
-
-    PADA_TRY(pada_augment_photo(m->data, m->split, image, draw, bytes));
-    pada_dataset_level(m->data, bytes, to);
-    return PADA_OK;
+    if (!draw) return (pada_pick){.image = image};
+    PADA_ASSERT(!data->is_cut && pada_changes_fit_picks(&draw->changes));
+    return pada_augment_pick(data, image, pada_augment_draw(data, draw));
 }
 
 pada_status pada_batch_maker_put(const pada_batch_maker *m, int i, int image, const pada_draw *draw)
 {
     const pada_dataset *data = m->data;
     float *pixels = m->held ? NULL : m->images + i * pada_shape_count(data->shape);
-    pada_augmentation how;
 
-    PADA_ASSERT(pixels || !data->is_cut || !draw);
     if (!draw && pixels) /* both at once */
         return pada_dataset_fill(data, m->split, image, 1, pixels, m->labels + i);
     m->labels[i] = data->ops->label(data, m->split, image);
-    if (draw && data->is_cut) return put_photo(m, image, draw, pixels);
-    if (draw) how = pada_augment_draw(data, draw->seed, draw->epoch, draw->position);
-    if (pixels)
-        pada_augment_image(data, m->split, image, how, pixels);
-    else
-        m->picks[i] = draw ? pada_augment_pick(data, image, how) : (pada_pick){.image = image};
+    if (pixels) return pada_augment_image(data, m->split, image, draw, pixels);
+    m->picks[i] = pick_of(data, image, draw);
     return PADA_OK;
 }
 

@@ -5,17 +5,13 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "data/image_blend.h"
 
 #define BITS     16 /* behind the point of factors */
 #define ONE      (1 << BITS)
 #define HALF     (ONE / 2)
 #define MAX_X    10 /* of an option: more is a mistake */
 #define N_ORDERS 6
-
-static int grey(const uint8_t *pixel, int n)
-{
-    return (19595 * pixel[0] + 38470 * pixel[n] + 7471 * pixel[2 * n] + HALF) >> BITS;
-}
 
 /* from + factor * (value - from), by a factor of 2^BITS. Factors up to 1 + MAX_X leave the sum in 32
  * bits. */
@@ -37,19 +33,10 @@ static void blend_all(uint8_t *pixels, int n, int from, int32_t factor)
         pixels[i] = table[pixels[i]];
 }
 
-static int mean_grey(const uint8_t *pixels, int n)
-{
-    int64_t sum = 0;
-
-    for (int i = 0; i < n; i++)
-        sum += grey(pixels + i, n);
-    return (int)((sum + n / 2) / n);
-}
-
 static void change_saturation(uint8_t *pixels, int n, int32_t factor)
 {
     for (int i = 0; i < n; i++) {
-        const int from = grey(pixels + i, n);
+        const int from = pada_grey(pixels + i, n);
         for (int c = 0; c < 3; c++)
             pixels[c * n + i] = blend(pixels[c * n + i], from, factor);
     }
@@ -101,7 +88,8 @@ void pada_jitter_apply(const pada_jitter *jitter, pada_rng *rng, uint8_t *pixels
 
     for (; *order; order++) {
         if (*order == 'b' && brightness != ONE) blend_all(pixels, n, 0, brightness);
-        if (*order == 'c' && contrast != ONE) blend_all(pixels, n, mean_grey(pixels, n), contrast);
+        if (*order == 'c' && contrast != ONE)
+            blend_all(pixels, n, pada_mean_grey(pixels, n), contrast);
         if (*order == 's' && saturation != ONE) change_saturation(pixels, n, saturation);
     }
 }

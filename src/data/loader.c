@@ -88,7 +88,7 @@ static pada_status make_images(const pada_loader *l, int first, int n)
 
     for (int position = first; position < first + n; position++) {
         const pada_draw draw = {
-            .seed = d->seed, .epoch = l->epoch.number, .position = position, .jitter = d->jitter};
+            .seed = d->seed, .epoch = l->epoch.number, .position = position, .changes = d->changes};
         PADA_TRY(pada_batch_maker_put(to, position % d->batch_size, image_at(l, position),
                                       d->augment ? &draw : NULL));
     }
@@ -153,13 +153,14 @@ static pada_status make_slots(pada_loader *l)
     return PADA_OK;
 }
 
-/* Whether images have to be decoded for every batch. */
+/* Whether images have to be decoded for every batch, or are changed by more than moving and clearing pixels. */
 static bool is_slow(const pada_loader_desc *d)
 {
-    return d->data->n_on_demand[d->split] > 0;
+    return d->data->n_on_demand[d->split] > 0 ||
+           (d->augment && !pada_changes_fit_picks(&d->changes));
 }
 
-/* Copying bytes is work for one thread; decoding for many. With all signals blocked, so that they reach
+/* Copying bytes is work for one thread; the rest for many. With all signals blocked, so that they reach
  * the threads that know what to do about them. */
 static pada_status start_threads(pada_loader *l)
 {
@@ -193,12 +194,7 @@ static pada_status check_desc(const pada_loader_desc *d)
     if (d->batch_size > n_images)
         return PADA_FAIL(PADA_EINVAL, "batch size %d is larger than the %d %s images of %s",
                          d->batch_size, n_images, pada_split_name(d->split), d->data->name);
-    if (!pada_jitter_is_none(&d->jitter) && !d->data->is_cut)
-        return PADA_FAIL(
-            PADA_EINVAL,
-            "the colours of %s cannot be changed: that needs resized crops of photographs",
-            d->data->name);
-    return PADA_OK;
+    return pada_changes_check(&d->changes, d->data);
 }
 
 pada_status pada_loader_create(pada_loader **out, const pada_loader_desc *desc)
@@ -243,6 +239,11 @@ void pada_loader_destroy(pada_loader *l)
     for (int i = 0; i < N_SLOTS; i++)
         pada_batch_maker_deinit(&l->slots[i]);
     pada_free(l);
+}
+
+int pada_loader_n_threads(const pada_loader *l)
+{
+    return l->n_threads;
 }
 
 static pada_status check_epoch(const pada_loader *l, int number, const int32_t *order, int n,

@@ -7,7 +7,7 @@
 #define PADA_DATA_LOADER_H
 
 #include "data/batch.h"
-#include "data/color_jitter.h"
+#include "data/changes.h"
 #include "data/dataset.h"
 
 #ifdef __cplusplus
@@ -21,11 +21,11 @@ typedef struct pada_loader_desc {
     pada_split split;
     const int32_t *images; /* [n] the image that a number means; borrowed. NULL: each its own */
     int batch_size;
-    uint64_t seed;      /* of the augmentation */
-    bool augment;       /* as augment.h; else the images are normalised only */
-    bool held;          /* the engine has the images: batches have picks instead */
-    pada_jitter jitter; /* of augmented photographs; PADA_EINVAL for others */
-    int n_threads; /* where images are decoded on demand; 0: OpenMP's default. Else one is enough */
+    uint64_t seed;        /* of the augmentation */
+    bool augment;         /* as augment.h; else the images are normalised only */
+    pada_changes changes; /* of augmented images; what pada_changes_check refuses is PADA_EINVAL */
+    bool held; /* the engine has the images: batches have picks instead, which changes must fit */
+    int n_threads; /* where images are much work; 0: OpenMP's default. Else one is enough */
 } pada_loader_desc;
 
 /* Consecutive draws of an epoch. Pointers are borrowed until the next call for the loader. */
@@ -42,6 +42,7 @@ typedef struct pada_draws {
  * split, and a split without images, are PADA_EINVAL. */
 pada_status pada_loader_create(pada_loader **out, const pada_loader_desc *desc);
 void pada_loader_destroy(pada_loader *loader); /* at any time; NULL is fine */
+int pada_loader_n_threads(const pada_loader *loader);
 
 /* Starts an epoch: images order[first..n-1] in batches, of which the last may be smaller. What is
  * left of an epoch before it is dropped. `first` is a multiple of the batch size (an epoch that

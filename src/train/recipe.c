@@ -40,6 +40,16 @@
         .default_value = value, .choices = words, .help = text, .before = value               \
     }
 
+#define CHANGES_OPTIONS                                                                         \
+    NEWER_CHOICE("flip-order", flip_order, "auto", PADA_FLIP_ORDER_NAMES,                       \
+                 "with --crops border: crops or flips first; auto: as the data set's authors"), \
+        NEWER_CHOICE("auto-augment", auto_augment, "none", PADA_POLICY_NAMES,                   \
+                     "AutoAugment's policy for ImageNet: of the paper, or its later version"),  \
+        NEWER_INT("cutout", cutout, "0", 0, 30000,                                              \
+                  "side of a square anywhere in an image that is cleared; 0: none"),            \
+        NEWER_REAL("random-erasing", random_erasing, "0", 1,                                    \
+                   "probability that a rectangle of an image becomes noise")
+
 /* What a supernet and a network alone have in common, but for the defaults. */
 #define COMMON_OPTIONS(epochs_value, lr_value, decay_value, clip_value, nesterov_value)            \
     INT("epochs", epochs, epochs_value, 1, 1e6, "epochs to train"),                                \
@@ -71,6 +81,7 @@
          .before = "0",                                                                            \
          .meta = "X|B,C,S",                                                                        \
          .help = "with --crops resized: random brightness, contrast and saturation, 1-X to 1+X"},  \
+        CHANGES_OPTIONS,                                                                           \
     {                                                                                              \
         .name = "seed", .type = PADA_OPT_U64, .offset = offsetof(pada_recipe, seed),               \
         .default_value = "0", .meta = "N", .help = "seed of all random numbers"                    \
@@ -92,6 +103,27 @@ const pada_opt pada_standalone_options[] = {
     COMMON_OPTIONS("200", "0.1", "0.0005", "0", "true"),
     {.name = NULL},
 };
+
+const pada_opt pada_changes_options[] = {
+    CHANGES_OPTIONS,
+    {.name = NULL},
+};
+
+pada_status pada_recipe_changes(const pada_recipe *recipe, pada_changes *out)
+{
+    *out = (pada_changes){.flip_order = (pada_flip_order)recipe->flip_order,
+                          .policy = (pada_policy)recipe->auto_augment,
+                          .cutout = (int)recipe->cutout,
+                          .erasing = recipe->random_erasing};
+    if (!recipe->augment &&
+        (out->policy != PADA_POLICY_NONE || out->cutout > 0 || out->erasing > 0))
+        return PADA_FAIL(PADA_EINVAL, "--%s changes images, --no-augment leaves them as they are",
+                         out->policy != PADA_POLICY_NONE ? "auto-augment"
+                         : out->cutout > 0               ? "cutout"
+                                                         : "random-erasing");
+    return pada_jitter_parse(&out->jitter, recipe->color_jitter ? recipe->color_jitter : "0",
+                             "--color-jitter");
+}
 
 pada_optim pada_recipe_optim(const pada_recipe *recipe, int epoch, int n_epochs)
 {

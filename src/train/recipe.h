@@ -3,6 +3,7 @@
 #define PADA_TRAIN_RECIPE_H
 
 #include "base/option.h"
+#include "data/changes.h"
 #include "optim/optim.h"
 #include "optim/schedule.h"
 
@@ -24,6 +25,10 @@ typedef struct pada_recipe {
     int opt_mode; /* pada_optim_mode */
     bool augment;
     const char *color_jitter; /* as pada_jitter_parse reads it; NULL: none */
+    int flip_order;           /* pada_flip_order */
+    int auto_augment;         /* pada_policy */
+    int64_t cutout;           /* pixels; 0: none */
+    double random_erasing;    /* probability */
     uint64_t seed;
     double hold_out;  /* share of the training images that no step trains on */
     bool variance;    /* measure the variance of gradients */
@@ -35,6 +40,12 @@ extern const pada_opt pada_recipe_options[];
 /* Of one network. The defaults are those that NAS-Bench-201 was made with; what only a supernet has
  * stays zero. */
 extern const pada_opt pada_standalone_options[];
+
+/* Those that are about changes of images, but for the jitter, alone. */
+extern const pada_opt pada_changes_options[];
+
+/* What is done to training images. Text that is no jitter, and changes without augmentation, are PADA_EINVAL. */
+pada_status pada_recipe_changes(const pada_recipe *recipe, pada_changes *out);
 
 /* The step of an epoch of a schedule of n_epochs: learning rates change once per epoch. */
 pada_optim pada_recipe_optim(const pada_recipe *recipe, int epoch, int n_epochs);

@@ -54,10 +54,11 @@ static pada_status make_loaders(trainer *t)
                              .augment = recipe->augment,
                              .n_threads = t->env.n_threads};
 
-    PADA_TRY(pada_jitter_parse(&desc.jitter, recipe->color_jitter ? recipe->color_jitter : "0",
-                               "--color-jitter"));
-    PADA_TRY(pada_engine_hold(t->desc->engine, data, desc.split));
-    t->env.on_device = desc.held = pada_engine_holds(t->desc->engine, data, desc.split);
+    PADA_TRY(pada_recipe_changes(recipe, &desc.changes));
+    if (pada_changes_fit_picks(&desc.changes)) {
+        PADA_TRY(pada_engine_hold(t->desc->engine, data, desc.split));
+        t->env.on_device = desc.held = pada_engine_holds(t->desc->engine, data, desc.split);
+    }
     PADA_TRY(pada_loader_create(&t->loader, &desc));
     if (recipe->validate == 0) return PADA_OK;
     return pada_validation_init(&t->validation, t->desc->engine, data, recipe->validate,

@@ -47,6 +47,15 @@ expect_rc 0
 checks=$((checks + 1))
 grep -q 'crops.*resized' "$work/plain/config.yaml" || complain 'the configuration lacks the crops'
 
+# ---- AutoAugment, holes and noise: the same
+changed="--data $photos $sizes --batch-size 8 --epochs 2 --auto-augment v0 --cutout 4 --random-erasing 0.5 --validate 0"
+for threads in 1 5; do
+    # shellcheck disable=SC2086
+    pada train --method spos $changed --threads $threads --out "$work/c$threads" --quiet
+    expect_rc 0
+done
+expect_same "$work/c1" "$work/c5"
+
 # ---- evaluation takes the crops of the run; recalibration keeps the train images it needs
 pada rank "$work/t1" --networks 3 --statistics recalibrated --statistics-images 9 --json
 expect_rc 0
@@ -99,6 +108,12 @@ expect_usage_error 'the colours of image folder cannot be changed'
 # shellcheck disable=SC2086
 pada train $train --color-jitter 0.4,0.4 --out "$work/x"
 expect_usage_error "--color-jitter: '0.4,0.4' is neither one number nor three"
+# shellcheck disable=SC2086
+pada train $train --auto-augment v0 --out "$work/x"
+expect_usage_error 'AutoAugment and colour jitter exclude each other'
+# shellcheck disable=SC2086
+pada train $train --flip-order flip --out "$work/x"
+expect_usage_error 'photographs are flipped after they are cut'
 
 # ---- what the data are, and how fast
 pada data info "$photos" --image-size 16 --crops resized
@@ -112,6 +127,9 @@ expect_rc 0
 for stage in read whole part colours fed; do
     expect_out_has "\"stage\": \"$stage\""
 done
+# shellcheck disable=SC2086
+pada bench data --data "$photos" $sizes --images 20 --auto-augment original --random-erasing 1 --json
+expect_rc 0
 pada bench data --images 100
 expect_rc 0
 expect_out_has 'images/s'

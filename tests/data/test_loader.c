@@ -59,10 +59,11 @@ static void check_draws(const pada_draws *draws, int epoch, int first, bool augm
     assert_int_equal(draws->batch.n, n);
     assert_null(draws->batch.weights);
     for (int i = 0; i < n; i++) {
-        const pada_augmentation how = pada_augment_draw(data, 5, epoch, first + i);
+        const pada_draw draw = {.seed = 5, .epoch = epoch, .position = first + i};
         assert_int_equal(draws->indices[i], order[first + i]);
         if (augment)
-            pada_augment_image(data, TRAIN, order[first + i], how, images + i * PIXELS);
+            assert_ok(
+                pada_augment_image(data, TRAIN, order[first + i], &draw, images + i * PIXELS));
         else
             pada_dataset_fill(data, TRAIN, order[first + i], 1, images + i * PIXELS, labels);
         assert_int_equal(draws->batch.labels[i], data->ops->label(data, TRAIN, order[first + i]));
@@ -137,6 +138,48 @@ static void test_resume(void **state)
     for (int k = 0; k < n_batches; k++)
         assert_int_not_equal(hashes[k], hashes[k + 1]);
     assert_int_equal(hashes[n_batches], 0); /* nothing left */
+}
+
+/* Images that are changed: the same with any number of threads, from any batch on; and as they are said to be made. */
+static void test_changes(void **state)
+{
+    static const pada_changes changes[] = {{.policy = PADA_POLICY_ORIGINAL},
+                                           {.policy = PADA_POLICY_V0, .erasing = 0.5},
+                                           {.flip_order = PADA_FLIP_FIRST, .cutout = 5}};
+    static float image[PIXELS];
+
+    (void)state;
+    for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
+        uint64_t whole = 0, rest = 0;
+        for (int n_threads = 1; n_threads <= 7; n_threads += 3) {
+            pada_loader *loader;
+            pada_draws draws;
+            assert_ok(pada_loader_create(&loader, &(pada_loader_desc){.data = data,
+                                                                      .split = TRAIN,
+                                                                      .batch_size = BATCH,
+                                                                      .seed = 5,
+                                                                      .augment = true,
+                                                                      .changes = changes[k],
+                                                                      .n_threads = n_threads}));
+            assert_int_equal(pada_loader_n_threads(loader), k < 2 ? n_threads : 1);
+            assert_ok(pada_loader_begin(loader, 2, order, N, 0));
+            const uint64_t all = hash_rest(loader, 0);
+            assert_ok(pada_loader_begin(loader, 2, order, N, 3 * BATCH));
+            const uint64_t tail = hash_rest(loader, 0);
+            assert_true(n_threads == 1 || (all == whole && tail == rest));
+            whole = all;
+            rest = tail;
+            assert_ok(pada_loader_begin(loader, 2, order, N, 0));
+            assert_ok(pada_loader_next(loader, &draws));
+            for (int i = 0; i < BATCH; i++) {
+                const pada_draw draw = {
+                    .seed = 5, .epoch = 2, .position = i, .changes = changes[k]};
+                assert_ok(pada_augment_image(data, TRAIN, order[i], &draw, image));
+                assert_memory_equal(draws.batch.images + i * PIXELS, image, sizeof image);
+            }
+            pada_loader_destroy(loader);
+        }
+    }
 }
 
 /* An epoch given up after k batches leaves no trace in the next, and its order is not read again. */
@@ -264,9 +307,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_epochs),        cmocka_unit_test(test_resume),
-        cmocka_unit_test(test_early_begin),   cmocka_unit_test(test_early_destroy),
-        cmocka_unit_test(test_no_allocation), cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_refused),       cmocka_unit_test(test_oom),
+        cmocka_unit_test(test_changes),       cmocka_unit_test(test_early_begin),
+        cmocka_unit_test(test_early_destroy), cmocka_unit_test(test_no_allocation),
+        cmocka_unit_test(test_sizes),         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_oom),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -81,7 +81,7 @@ static pada_loader *open_loader(const pada_dataset *ds, int n_threads)
                                                               .batch_size = BATCH,
                                                               .seed = 3,
                                                               .augment = true,
-                                                              .jitter = JITTER,
+                                                              .changes.jitter = JITTER,
                                                               .n_threads = n_threads}));
     return loader;
 }
@@ -131,7 +131,7 @@ static void test_contents(void **state)
     (void)state;
     assert_ok(pada_loader_begin(loader, 2, order, N, 0));
     for (int at = 0; at < N; at++) {
-        const pada_draw draw = {.seed = 3, .epoch = 2, .position = at, .jitter = JITTER};
+        const pada_draw draw = {.seed = 3, .epoch = 2, .position = at, .changes.jitter = JITTER};
         if (at % BATCH == 0) assert_ok(pada_loader_next(loader, &draws));
         assert_ok(pada_augment_photo(ds, TRAIN, order[at], &draw, bytes));
         assert_int_equal(draws.batch.labels[at % BATCH], ds->ops->label(ds, TRAIN, order[at]));
@@ -254,7 +254,7 @@ static void test_refused(void **state)
                                                                      .split = TRAIN,
                                                                      .batch_size = 1,
                                                                      .augment = true,
-                                                                     .jitter = JITTER}),
+                                                                     .changes.jitter = JITTER}),
                      PADA_EINVAL);
     pada_dataset_close(ds);
 }

@@ -13,25 +13,36 @@ enum { N = 20 };
 
 static tiny_data data;
 
+/* The same images twice: as picks, and as numbers [N, 3, h, w]. */
+static void make_batch(const pada_changes *changes, pada_pick *picks, float *images,
+                       int32_t *labels)
+{
+    const pada_dataset *ds = &data.base;
+
+    for (int i = 0; i < N; i++, images += 3 * TINY_SIDE * TINY_SIDE) {
+        const pada_draw draw = {.seed = 5, .epoch = 2, .position = 100 + i, .changes = *changes};
+        const int image = (7 * i + 3) % TINY_TRAIN;
+        picks[i] = pada_augment_pick(ds, image, pada_augment_draw(ds, &draw));
+        CHECK_OK(pada_augment_image(ds, PADA_SPLIT_TRAIN, image, &draw, images));
+        labels[i] = ds->ops->label(ds, PADA_SPLIT_TRAIN, image);
+    }
+}
+
 static void check_backend(const pada_backend *backend)
 {
     static float images[N * 3 * TINY_SIDE * TINY_SIDE];
     const pada_path path = {{3, 2, 1, 4, 3, 1}};
     double brought[N * TINY_CLASSES], held[N * TINY_CLASSES];
-    int32_t indices[N], labels[N];
+    int32_t labels[N];
     pada_pick picks[N];
     pada_space space;
     pada_engine *e = tiny_engine(&space, backend, 0, N);
 
     CHECK_OK(pada_engine_init_weights(e, 3));
-    for (int flip_first = 0; flip_first < 2; flip_first++) {
-        data.base.flip_first = flip_first != 0;
-        for (int i = 0; i < N; i++) {
-            indices[i] = (7 * i + 3) % TINY_TRAIN;
-            picks[i] = pada_augment_pick(&data.base, indices[i],
-                                         pada_augment_draw(&data.base, 5, 2, 100 + i));
-        }
-        pada_augment_batch(&data.base, PADA_SPLIT_TRAIN, indices, N, 5, 2, 100, images, labels);
+    for (int k = 0; k < 4; k++) {
+        const pada_changes changes = {.flip_order = k & 1 ? PADA_FLIP_FIRST : PADA_FLIP_LAST,
+                                      .cutout = k & 2 ? TINY_SIDE / 2 : 0};
+        make_batch(&changes, picks, images, labels);
         assert_false(pada_engine_holds(e, &data.base, PADA_SPLIT_TEST));
         CHECK_OK(pada_engine_hold(e, &data.base, PADA_SPLIT_TRAIN));
         assert_true(pada_engine_holds(e, &data.base, PADA_SPLIT_TRAIN));
@@ -44,7 +55,10 @@ static void check_backend(const pada_backend *backend)
             PADA_EVAL));
         pada_engine_logits(e, held);
         assert_memory_equal(held, brought, sizeof held);
-        picks[0].flip = !picks[0].flip; /* and it matters */
+        if (changes.cutout > 0) /* and it matters */
+            picks[0].hole_top = picks[0].hole_bottom;
+        else
+            picks[0].flip = !picks[0].flip;
         CHECK_OK(pada_engine_forward(
             e, &path,
             &(pada_batch){.n = N, .picks = picks, .split = PADA_SPLIT_TRAIN, .labels = labels},

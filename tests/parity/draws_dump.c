@@ -86,7 +86,8 @@ static pada_status write_draws(const pada_dataset *data, const pada_space *space
                 put(steps, path.choice[e]);
             put(steps, count);
             for (int i = first; i < first + count; i++) {
-                const pada_augmentation how = pada_augment_draw(data, args->seed, epoch, i);
+                const pada_augmentation how = pada_augment_draw(
+                    data, &(pada_draw){.seed = args->seed, .epoch = epoch, .position = i});
                 put(draws, order[i]);
                 put(draws, how.row);
                 put(draws, how.column);

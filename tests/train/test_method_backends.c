@@ -12,6 +12,14 @@
 enum { BATCH = 11, BLOCKS = 2 };
 
 static tiny_data data;
+static pada_recipe recipe = {.epochs = 2, /* of two steps */
+                             .batch_size = BATCH,
+                             .lr = 0.05,
+                             .momentum = 0.9,
+                             .weight_decay = 1e-3,
+                             .clip = 5,
+                             .hold_out = 0.5,
+                             .augment = true};
 
 static int make_data(void **state)
 {
@@ -25,14 +33,6 @@ static int make_data(void **state)
 static double *train(const pada_backend *backend, const char *method, const char *flags, int blocks)
 {
     static max_align_t settings[64];
-    const pada_recipe recipe = {.epochs = 2, /* of two steps */
-                                .batch_size = BATCH,
-                                .lr = 0.05,
-                                .momentum = 0.9,
-                                .weight_decay = 1e-3,
-                                .clip = 5,
-                                .hold_out = 0.5,
-                                .augment = true};
     const pada_strategy_ops *ops;
     pada_space space;
 
@@ -91,9 +91,26 @@ static void test_close(void **state)
     run_everywhere("close", "--close-grow 0.5 --close-restart 0.5", BLOCKS);
 }
 
+/* Holes are cut into images that a device holds; for the others it gets batches. */
+static void test_changes(void **state)
+{
+    const pada_recipe plain = recipe;
+
+    (void)state;
+    recipe.cutout = TINY_SIDE / 2;
+    run_everywhere("spos", "", 0);
+    recipe.auto_augment = PADA_POLICY_V0;
+    run_everywhere("spos", "", 0);
+    recipe.auto_augment = PADA_POLICY_NONE;
+    recipe.random_erasing = 0.5;
+    run_everywhere("spos", "", 0);
+    recipe = plain;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_changes),
         cmocka_unit_test(test_magic),
         cmocka_unit_test(test_close),
     };

@@ -36,7 +36,9 @@ __global__ static void gather_kernel(const float *__restrict__ levels,
         const bool inside = row >= 0 && row < shape.h && column >= 0 && column < shape.w;
         const int64_t plane = (int64_t)pick.image * shape.c + p.c;
         const int byte = inside ? images[(plane * shape.h + row) * shape.w + column] : 0;
-        cuda_put(to, p.n * to.stride + p.in_image, levels[p.c * 256 + byte]);
+        const bool in_hole = p.h >= pick.hole_top && p.h < pick.hole_bottom &&
+                             p.w >= pick.hole_left && p.w < pick.hole_right;
+        cuda_put(to, p.n * to.stride + p.in_image, in_hole ? 0.0f : levels[p.c * 256 + byte]);
     }
 }
 
