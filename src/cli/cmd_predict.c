@@ -1,7 +1,6 @@
 /* cmd_predict.c - `pada predict`: the classes of pictures, as a trained network sees them. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -74,21 +73,30 @@ static pada_status add_file(pada_names *files, const char *path)
     return PADA_OK;
 }
 
+/* Adds the lines of a text, which is cut up. */
+static pada_status add_lines(pada_names *files, char *text)
+{
+    char *rest;
+
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        PADA_TRY(add_file(files, line));
+    return PADA_OK;
+}
+
 /* Names of files, a line each. */
 static pada_status add_standard_input(pada_names *files)
 {
-    pada_status st = PADA_OK;
-    char *line = NULL;
-    size_t cap = 0;
-    ssize_t n;
+    pada_text text = {0};
+    char part[4096];
+    size_t n;
 
-    while (st == PADA_OK && (n = getline(&line, &cap, stdin)) > 0) {
-        if (line[n - 1] == '\n') line[n - 1] = '\0';
-        if (line[0]) st = add_file(files, line);
-    }
+    while ((n = fread(part, 1, sizeof part, stdin)) > 0)
+        pada_text_add_bytes(&text, part, n);
+    pada_status st = text.status;
     if (st == PADA_OK && ferror(stdin))
         st = PADA_FAIL(PADA_EIO, "standard input: %s", strerror(errno));
-    free(line);
+    if (st == PADA_OK && text.data) st = add_lines(files, text.data);
+    pada_text_deinit(&text);
     return st;
 }
 
@@ -142,7 +150,10 @@ static void add_class(const predict *s, int class_number, pada_text *out)
 {
     const char *name = pada_data_card_class(&s->model.about.card, class_number);
 
-    pada_text_add(out, name ? "%s" : "class %.0s%d", name ? name : "", class_number);
+    if (name)
+        pada_text_add(out, "%s", name);
+    else
+        pada_text_add(out, "class %d", class_number);
 }
 
 static void add_json(const predict *s, const char *file, const double *p, int top, pada_text *out)
