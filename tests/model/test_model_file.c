@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/scratch.h"
+#include "model/net_list.h"
 #include "model/small_models.h"
 
 static const char *model_path(void)
@@ -152,6 +153,23 @@ static void wrong_metadata_are_refused(void **state)
     check_refused("form", "finale");
 }
 
+/* Reading, and the list that exporters walk, give everything back where memory runs out. */
+static void memory_may_run_out(void **state)
+{
+    const pada_net_options options = {.fold_norms = true, .normalise = true};
+    pada_model_about about = {0}, again;
+    pada_net_list net = {0};
+
+    (void)state;
+    make_small_about(&about, &small_spaces[0], 1, true);
+    pada_engine *e = make_small_engine(&about, 5);
+    CHECK_OK(pada_model_write(model_path(), &about, e));
+    assert_survives_oom(pada_model_read(&again, model_path()), pada_model_about_deinit(&again));
+    assert_survives_oom(pada_net_list_init(&net, &about, e, &options), pada_net_list_deinit(&net));
+    pada_engine_destroy(e);
+    pada_model_about_deinit(&about);
+}
+
 static void models_are_found(void **state)
 {
     pada_text file = {0};
@@ -175,7 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_space_comes_back), cmocka_unit_test(others_weights_are_left_out),
         cmocka_unit_test(statistics_are_needed),  cmocka_unit_test(wrong_metadata_are_refused),
-        cmocka_unit_test(models_are_found),
+        cmocka_unit_test(models_are_found),       cmocka_unit_test(memory_may_run_out),
     };
 
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
