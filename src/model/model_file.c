@@ -350,6 +350,39 @@ pada_status pada_model_read(pada_model_about *about, const char *file)
     return status;
 }
 
+/* Float32 bytes of the parameters of a network. */
+static pada_status count_bytes(const pada_model_about *about, int64_t *bytes)
+{
+    pada_params *params;
+
+    *bytes = 0;
+    PADA_TRY(pada_params_create(&params));
+    const pada_status st = pada_space_declare(&about->space, params);
+    for (int i = 0; st == PADA_OK && i < pada_params_count(params); i++) {
+        const pada_param *p = pada_params_get(params, i);
+        if (is_its_own(about, p)) *bytes += p->count * (int64_t)sizeof(float);
+    }
+    pada_params_destroy(params);
+    return st;
+}
+
+/* A small file must not make an engine take all memory for a network that it only names. */
+static pada_status check_bytes(const pada_model_about *about, const char *path)
+{
+    pada_safetensors *file;
+    int64_t want, have = 0;
+
+    PADA_TRY(count_bytes(about, &want));
+    PADA_TRY(pada_safetensors_open(&file, path));
+    for (int i = 0; i < pada_safetensors_count(file); i++)
+        have += (int64_t)pada_safetensors_get(file, i)->bytes;
+    pada_safetensors_close(file);
+    if (have < want)
+        return PADA_FAIL(PADA_EDATA, "%s: %lld bytes of tensors; its network has %lld", path,
+                         (long long)have, (long long)want);
+    return PADA_OK;
+}
+
 static pada_status load_weights(pada_engine *e, const pada_model_about *about, const char *file)
 {
     PADA_TRY(about->space.is_final ? pada_engine_load_weights(e, file)
@@ -365,6 +398,8 @@ pada_status pada_model_load(pada_engine **out, const pada_model_about *about,
 {
     pada_engine_desc full = *desc;
 
+    *out = NULL;
+    PADA_TRY(check_bytes(about, file));
     full.space = &about->space;
     full.mode = PADA_EVAL;
     full.statistics = PADA_STATISTICS_RUNNING;

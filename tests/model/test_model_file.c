@@ -64,6 +64,7 @@ static void others_weights_are_left_out(void **state)
 {
     pada_model_about about;
     pada_safetensors *file;
+    int n_without_effect = 0;
 
     (void)state;
     make_small_about(&about, &small_spaces[0], 1, false);
@@ -75,9 +76,18 @@ static void others_weights_are_left_out(void **state)
         const pada_param *p = pada_params_get(params, i);
         const bool is_used =
             p->site == PADA_SHARED || pada_path_uses(&about.space, &about.path, p->site, p->choice);
-        assert_int_equal(pada_safetensors_find(file, p->name) != NULL, is_used);
+        const pada_st_tensor *t = pada_safetensors_find(file, p->name);
+        assert_int_equal(t != NULL, is_used);
+        for (size_t k = 0; t && p->bias_before_norm && k < t->bytes; k++)
+            assert_int_equal(((const char *)t->data)[k], 0);
+        n_without_effect += t && p->bias_before_norm;
     }
+    assert_true(n_without_effect > 0);
     pada_safetensors_close(file);
+    /* another path lacks something */
+    const pada_path others = {{3, 3, 3, 2, 2, 2}};
+    assert_int_equal(pada_engine_load_path(e, &others, model_path()), PADA_EDATA);
+    CHECK_OK(pada_engine_load_path(e, &about.path, model_path()));
     pada_engine_destroy(e);
     pada_model_about_deinit(&about);
 }
@@ -137,8 +147,20 @@ static void check_refused(const char *key, const char *value)
 
 static void wrong_metadata_are_refused(void **state)
 {
+    const pada_backend *backend;
+    pada_model_about about;
+    pada_engine *e;
+
     (void)state;
     check_refused(NULL, NULL);
+    CHECK_OK(pada_model_read(&about, model_path())); /* a network without its weights */
+    CHECK_OK(pada_backend_find(&backend, "cpu"));
+    assert_int_equal(pada_model_load(&e, &about,
+                                     &(pada_engine_desc){.backend = backend, .batch_size = 1},
+                                     model_path()),
+                     PADA_EDATA);
+    assert_non_null(strstr(pada_message(), "its network has"));
+    pada_model_about_deinit(&about);
     for (int i = 0; i < 8; i++) {
         static const char *const keys[] = {"pada_model", "form",   "space", "arch",
                                            "data",       "resize", "crops", "eval_crop"};
