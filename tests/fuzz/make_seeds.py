@@ -100,6 +100,12 @@ def seeds():
     yield "data_card", "folder", json.dumps(card)
     yield "data_card", "newer", json.dumps({**card, "format": 2})
     yield "data_card", "numbers", json.dumps({**card, "classes": None, "splits": {}})
+    model = {"pada_model": "1", "form": "final", "space": "--space macro --classes 2 --image-size 16", "arch": "01201201",
+             "data": json.dumps({**card, "n_classes": 2, "classes": ["a", "b"], "image_size": 16}), "resize": "crop",
+             "crops": "auto", "eval_crop": "0.875", "top1": "94.5", "program": "pada"}
+    for name, change in (("final", {}), ("search", {"form": "search"}), ("newer", {"pada_model": "2"}),
+                         ("other", {"space": "--space darts --classes 2 --image-size 16 --auxiliary 0 --no-none"})):
+        yield "model_file", name, safetensors({"__metadata__": {**model, **change}}, b"")
     rows = bytes(768 * 2)
     for protocol in (2, 3, 4, 5):
         yield "pickle", f"lists_p{protocol}", pickle.dumps({"labels": [1, 2, 300, 70000], "data": [b"ab", 1.5, None]}, protocol)
