@@ -23,6 +23,7 @@ LAYERS = [
     ["data", "space", "dist", "optim"],  # space reads graph, one row below
     ["sampler"],
     ["engine"],
+    ["model"],
     ["strategy"],
     ["train"],
     ["study"],

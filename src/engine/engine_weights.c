@@ -96,13 +96,28 @@ static const pada_st_tensor *find_weight(const pada_safetensors *st, const pada_
     return average ? average : pada_safetensors_find(st, p->name);
 }
 
-/* Whether a file has all tensors of a map. */
-static pada_status check_tensors(const pada_engine *e, const char *path, const pada_safetensors *st,
-                                 const pada_params *map)
+/* A file that weights are loaded from. */
+typedef struct source {
+    const char *path; /* for messages */
+    const pada_safetensors *file;
+    const pada_path *only; /* tensors that this path does not use may be missing; NULL: none */
+} source;
+
+static bool may_lack(const pada_engine *e, const source *from, const pada_param *p)
 {
+    return from->only && p->site != PADA_SHARED &&
+           !pada_path_uses(&e->space, from->only, p->site, p->choice);
+}
+
+/* Whether a file has all tensors of a map. */
+static pada_status check_tensors(const pada_engine *e, const source *from, const pada_params *map)
+{
+    const char *path = from->path;
+
     for (int i = 0; i < pada_params_count(map); i++) {
         const pada_param *p = pada_params_get(map, i);
-        const pada_st_tensor *t = find_weight(st, p);
+        const pada_st_tensor *t = find_weight(from->file, p);
+        if (!t && may_lack(e, from, p)) continue;
         if (!t) return PADA_FAIL(PADA_EDATA, "%s: tensor %s is missing", path, p->name);
         PADA_TRY(check_tensor(path, t, p));
         PADA_TRY(read_tensor(path, t, p, e->staging));
@@ -111,12 +126,14 @@ static pada_status check_tensors(const pada_engine *e, const char *path, const p
 }
 
 /* Takes tensors that were checked. */
-static pada_status take_tensors(pada_engine *e, const char *path, const pada_safetensors *st,
-                                const pada_params *map, void *buffer)
+static pada_status take_tensors(pada_engine *e, const source *from, const pada_params *map,
+                                void *buffer)
 {
     for (int i = 0; i < pada_params_count(map); i++) {
         const pada_param *p = pada_params_get(map, i);
-        PADA_TRY(read_tensor(path, find_weight(st, p), p, e->staging));
+        const pada_st_tensor *t = find_weight(from->file, p);
+        if (!t) continue;
+        PADA_TRY(read_tensor(from->path, t, p, e->staging));
         e->backend->write(e->device, buffer, range_of(p), e->staging);
     }
     return PADA_OK;
@@ -130,39 +147,50 @@ static bool has_statistics(const pada_engine *e, const pada_safetensors *st)
     return false;
 }
 
-static pada_status load_tensors(pada_engine *e, const char *path, const pada_safetensors *st)
+static pada_status load_tensors(pada_engine *e, const source *from)
 {
+    const pada_safetensors *st = from->file;
     const bool is_running =
         e->wanted_statistics == PADA_STATISTICS_RUNNING && has_statistics(e, st);
 
     /* Everything is checked before anything is written. */
-    PADA_TRY(check_tensors(e, path, st, e->params));
-    if (is_running) PADA_TRY(check_tensors(e, path, st, e->statistics_map));
+    PADA_TRY(check_tensors(e, from, e->params));
+    if (is_running) PADA_TRY(check_tensors(e, from, e->statistics_map));
     for (int i = 0; i < pada_safetensors_count(st); i++) {
         const char *name = pada_safetensors_get(st, i)->name;
         if (strncmp(name, PADA_STATE_PREFIX, strlen(PADA_STATE_PREFIX)) == 0) continue;
         if (pada_params_find(e->params, name) < 0 && !pada__statistics_have(e, name))
-            return PADA_FAIL(PADA_EDATA, "%s: tensor %s is not a parameter of this network", path,
-                             name);
+            return PADA_FAIL(PADA_EDATA, "%s: tensor %s is not a parameter of this network",
+                             from->path, name);
     }
-    PADA_TRY(pada_state_verify(st, path));
-    PADA_TRY(take_tensors(e, path, st, e->params, e->weights));
+    PADA_TRY(pada_state_verify(st, from->path));
+    PADA_TRY(take_tensors(e, from, e->params, e->weights));
     start_anew(e);
     if (e->wanted_statistics == PADA_STATISTICS_RUNNING)
         e->statistics = is_running ? PADA_STATISTICS_RUNNING : PADA_STATISTICS_BATCH;
-    if (is_running) PADA_TRY(take_tensors(e, path, st, e->statistics_map, e->statistics_buffer));
+    if (is_running) PADA_TRY(take_tensors(e, from, e->statistics_map, e->statistics_buffer));
     pada__ema_restart(e); /* once more, with the statistics of the file */
     return PADA_OK;
 }
 
-pada_status pada_engine_load_weights(pada_engine *e, const char *path)
+static pada_status load_file(pada_engine *e, const char *path, const pada_path *only)
 {
     pada_safetensors *st;
 
     PADA_TRY(pada_safetensors_open(&st, path));
-    const pada_status status = load_tensors(e, path, st);
+    const pada_status status = load_tensors(e, &(source){.path = path, .file = st, .only = only});
     pada_safetensors_close(st);
     return status;
+}
+
+pada_status pada_engine_load_weights(pada_engine *e, const char *path)
+{
+    return load_file(e, path, NULL);
+}
+
+pada_status pada_engine_load_path(pada_engine *e, const pada_path *path, const char *file)
+{
+    return load_file(e, file, path);
 }
 
 /* Adds all tensors of a buffer as float32; `floats` is room for the largest. */

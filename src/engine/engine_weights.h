@@ -16,6 +16,8 @@ pada_status pada_engine_init_weights(pada_engine *e, uint64_t seed);
  * (tensor/state.h), which are ignored but for an average of the weights (engine_ema.h): that is loaded. On failure the weights are
  * unchanged. */
 pada_status pada_engine_load_weights(pada_engine *e, const char *path);
+/* The same of a file with the weights of one path: tensors that only others use may be missing and stay as they are. */
+pada_status pada_engine_load_path(pada_engine *e, const pada_path *path, const char *file);
 pada_status pada_engine_save_weights(const pada_engine *e, const char *path);
 /* The same tensors, float32, into a state that is being saved. */
 pada_status pada_engine_export_weights(const pada_engine *e, pada_state *state);

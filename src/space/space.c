@@ -129,6 +129,12 @@ static void add_list(const pada_int_list *list, pada_text *out)
         pada_text_add(out, "%s%d", i > 0 ? "," : " ", list->values[i]);
 }
 
+static void add_double(const char *dashes, const char *name, double value, pada_text *out)
+{
+    pada_text_add(out, " %s%s ", dashes, name);
+    pada_text_add_double(out, value);
+}
+
 /* " name value" of every setting that is not zero or false, with dashes in front of the name. */
 static void add_settings(const pada_space *space, const char *dashes, pada_text *out)
 {
@@ -137,7 +143,7 @@ static void add_settings(const pada_space *space, const char *dashes, pada_text 
         if (opt->type == PADA_OPT_INT && *(const int64_t *)field != 0)
             pada_text_add(out, " %s%s %" PRId64, dashes, opt->name, *(const int64_t *)field);
         else if (opt->type == PADA_OPT_DOUBLE && *(const double *)field != 0)
-            pada_text_add(out, " %s%s %g", dashes, opt->name, *(const double *)field);
+            add_double(dashes, opt->name, *(const double *)field, out);
         else if (opt->type == PADA_OPT_BOOL && *(const bool *)field)
             pada_text_add(out, " %s%s", dashes, opt->name);
         else if (opt->type == PADA_OPT_CHOICE && *(const int *)field != 0)
@@ -161,11 +167,16 @@ void pada_space_flags(const pada_space *space, pada_text *out)
 {
     pada_text_add(out, " --space %s", space->ops->name);
     add_settings(space, "--", out);
-    for (const pada_opt *opt = space->ops->options; opt && opt->name; opt++)
-        if (opt->type == PADA_OPT_BOOL && opt->default_value &&
-            strcmp(opt->default_value, "true") == 0 &&
-            !*(const bool *)(const void *)(space->settings.bytes + opt->offset))
+    for (const pada_opt *opt = space->ops->options; opt && opt->name; opt++) {
+        const void *field = space->settings.bytes + opt->offset;
+        if (!opt->default_value) continue;
+        if (opt->type == PADA_OPT_BOOL && strcmp(opt->default_value, "true") == 0 &&
+            !*(const bool *)field)
             pada_text_add(out, " --no-%s", opt->name);
+        if (opt->type == PADA_OPT_DOUBLE && strcmp(opt->default_value, "0") != 0 &&
+            *(const double *)field == 0)
+            pada_text_add(out, " --%s 0", opt->name);
+    }
 }
 
 bool pada_space_extreme(const pada_space *space, int i, pada_path *out)

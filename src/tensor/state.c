@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-#define MAX_NOTES  8
+#define MAX_NOTES  16
 #define NAME_BYTES 160
 #define HASH_KEY   "hash"
 
