@@ -252,6 +252,7 @@ static pada_status run_training(train *t, const char *config, const char *start)
                            .strategy = t->strategy,
                            .settings = t->settings,
                            .run = t->out,
+                           .lock = &t->lock,
                            .config = config,
                            .start = start,
                            .checkpoint_seconds = t->train_args.checkpoint_seconds,
@@ -288,7 +289,6 @@ static pada_status run(void *self, const pada_options *options)
     pada_options_dump(options, &config);
     if ((st = config.status) != PADA_OK) goto out;
     if ((st = pada_run_env(t->engine, t->data, &start)) != PADA_OK) goto out;
-    if ((st = pada_run_lock_take(&t->lock, t->out)) != PADA_OK) goto out;
     st = run_training(t, pada_text_str(&config), pada_text_str(&start));
     pada_meter_end(&t->meter);
     if (st != PADA_OK) goto out;
