@@ -328,7 +328,7 @@ static void presets_are_defaults(void **state)
     pada_options_help(options, &help);
     assert_non_null(strstr(pada_text_str(&help), "learning rate (default 0.75)"));
     pada_text_deinit(&help);
-    scratch_write(config, "batch-size: 16\nlr: 0.5\n", 24);
+    scratch_write(config, "batch-size: 16\nlr: 0.5\n", 23);
     assert_ok(parse("--lr", "0.125"));
     assert_ok(pada_options_load(options, config));
     assert_true(values.lr == 0.125 && values.batch_size == 16 && values.depth == 3 && !values.amp);
