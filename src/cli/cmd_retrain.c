@@ -31,6 +31,8 @@ typedef struct retrain {
     int form; /* always final; for readers of config.yaml */
     pada_train_view view;
 
+    const char *preset; /* the recipe, before the options are bound; NULL: that of the space */
+    pada_options *preset_options; /* own it, where it is from a file */
     pada_run_config from_run;
     pada_options *from_options; /* own the strings of from_run */
     pada_data_card from_card;
@@ -107,17 +109,27 @@ static const pada_opt options_table[] = {
     {.name = NULL},
 };
 
-/* The recipe decides about defaults, which are bound next. */
+/* The recipe decides about defaults, which are bound next: that of --recipe, or of the file of --config. */
 static pada_status prepare(void *self, int argc, const char *const *argv)
 {
-    ((retrain *)self)->recipe_name = pada_options_peek(argc, argv, "recipe");
+    static const pada_opt only_recipe[] = {
+        {.name = "recipe", .type = PADA_OPT_STRING, .offset = offsetof(retrain, preset)},
+        {.name = NULL},
+    };
+    const char *config = pada_options_peek(argc, argv, "config");
+    retrain *r = self;
+
+    PADA_TRY(pada_options_create(&r->preset_options));
+    PADA_TRY(pada_options_bind(r->preset_options, only_recipe, r));
+    if (config) PADA_TRY(pada_options_load_known(r->preset_options, config));
+    const char *flag = pada_options_peek(argc, argv, "recipe");
+    if (flag) r->preset = flag;
     return PADA_OK;
 }
 
 static pada_status bind(void *self, pada_options *options)
 {
     retrain *r = self;
-    const char *recipe = r->recipe_name;
 
     PADA_TRY(pada_options_bind(options, options_table, r));
     PADA_TRY(pada_options_bind(options, pada_train_view_options, &r->view));
@@ -126,7 +138,7 @@ static pada_status bind(void *self, pada_options *options)
     PADA_TRY(pada_options_bind(options, pada_retrain_options, &r->recipe));
     PADA_TRY(pada_options_bind(options, pada_train_options, &r->train_args));
     PADA_TRY(pada_options_bind(options, pada_engine_options, &r->engine_args));
-    return pada_recipe_book_preset(options, recipe, r->space_args.ops->name);
+    return pada_recipe_book_preset(options, r->preset, r->space_args.ops->name);
 }
 
 /* ---- opening ---- */
@@ -345,6 +357,11 @@ static pada_status run(void *self, const pada_options *options)
     return st;
 }
 
+static void deinit(void *self)
+{
+    pada_options_destroy(((retrain *)self)->preset_options);
+}
+
 const pada_command pada_command_retrain = {
     .name = "retrain",
     .summary = "train one network alone, in its final form and size",
@@ -367,4 +384,5 @@ const pada_command pada_command_retrain = {
     .bind = bind,
     .stoppable = true,
     .run = run,
+    .deinit = deinit,
 };

@@ -460,6 +460,15 @@ static pada_status run_epoch(trainer *t)
     return after_step(t);
 }
 
+pada_status pada_train_check(const pada_train_desc *desc)
+{
+    trainer t = {.desc = desc};
+    const pada_status st = begin(&t);
+
+    end(&t);
+    return st;
+}
+
 pada_status pada_train(const pada_train_desc *desc)
 {
     trainer t = {.desc = desc};

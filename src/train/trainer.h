@@ -67,6 +67,8 @@ typedef struct pada_train_desc {
     pada_train_listener listener;
 } pada_train_desc;
 
+/* What pada_train would refuse before it writes anything, for callers that make its folder themselves. */
+pada_status pada_train_check(const pada_train_desc *desc);
 /* Trains to the end. A stop is PADA_ESTOPPED, with a checkpoint written if there is a run folder. */
 pada_status pada_train(const pada_train_desc *desc);
 

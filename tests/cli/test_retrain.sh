@@ -140,6 +140,11 @@ pada retrain --arch "$cell" $small --recipe "$work/mine.yaml" --batch-size 250 -
 expect_rc 0
 said "$work/mine" lr 0.25
 said "$work/mine" batch-size 250
+printf 'recipe: %s\narch: "%s"\nchannels: 4\ncells: 1\nquiet: true\nepochs: 1\n' "$work/mine.yaml" "$cell" >"$work/config.yaml"
+pada retrain --config "$work/config.yaml" --no-events --out "$work/configured"
+expect_rc 0
+said "$work/configured" lr 0.25
+said "$work/configured" epochs 1
 pada retrain --recipe darts --help
 expect_out_has '(default 600)'
 pada retrain --arch "$cell" --recipe mobil --out "$work/x"
@@ -164,7 +169,7 @@ pada retrain --arch "$cell" --drop-path 0.2 --out "$work/x"
 expect_usage_error '--drop-path: the network of space nb201 has nothing to drop there'
 pada retrain --arch "$cell" --dropout 0.2 --out "$work/x"
 expect_usage_error '--dropout: the network'
-for command in "retrain --arch $cell" train; do
+for command in "retrain --arch $cell" train 'truth --networks 1'; do
     # shellcheck disable=SC2086
     pada $command --accumulate 100 --out "$work/x"
     expect_usage_error '--accumulate 100: steps of so many batches'
