@@ -1,4 +1,5 @@
-/* test_retrain.c - networks alone in their final form: the same bits after a stop, what each option does, what is kept. */
+/* test_retrain.c - networks alone in their final form: the same bits after a stop, what each option does, what is kept.
+ * PADA_TEST_BACKEND=NAME: on that backend instead of cpu. */
 #include <stdlib.h>
 
 #include "base/file.h"
@@ -62,11 +63,12 @@ typedef struct watch {
 static network open_network(int i)
 {
     network n = {.of = &cases[i]};
-    const pada_backend *cpu;
+    const char *only = getenv("PADA_TEST_BACKEND");
+    const pada_backend *backend;
     const pada_space_ops *ops;
     pada_space space;
 
-    CHECK_OK(pada_backend_find(&cpu, "cpu"));
+    CHECK_OK(pada_backend_find(&backend, only ? only : "cpu"));
     CHECK_OK(pada_space_find(&ops, n.of->name));
     CHECK_OK(pada_space_init(&space, ops,
                              &(pada_space_config){.classes = TINY_CLASSES,
@@ -77,7 +79,7 @@ static network open_network(int i)
     CHECK_OK(pada_data_card_init(&n.about.card, &data.base));
     CHECK_OK(
         pada_engine_create(&n.engine, &(pada_engine_desc){.space = &n.about.space,
-                                                          .backend = cpu,
+                                                          .backend = backend,
                                                           .n_threads = 2,
                                                           .batch_size = BATCH,
                                                           .mode = PADA_TRAIN,
