@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "model/export.h"
 #include "space/space.h"
 #include "strategy/strategy.h"
 
@@ -23,6 +24,11 @@ const char *pada_name_of_backend(int i)
 {
     if (i == 0) return "auto";
     return i <= pada_backend_count() ? pada_backend_get(i - 1)->name : NULL;
+}
+
+const char *pada_name_of_export(int i)
+{
+    return i < pada_export_count() ? pada_export_get(i)->name : NULL;
 }
 
 /* Whether a space before this one has a dialect of that name. */

@@ -5,6 +5,7 @@
 const char *pada_name_of_method(int i);
 const char *pada_name_of_space(int i);
 const char *pada_name_of_backend(int i); /* "auto" first */
+const char *pada_name_of_export(int i);
 const char *pada_name_of_dialect(int i); /* of all spaces, one after the other */
 
 #endif

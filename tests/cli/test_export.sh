@@ -1,0 +1,135 @@
+#!/bin/sh
+# test_export.sh - `pada export` and `pada predict`: networks of runs as models, which see in pictures what evaluation sees.
+# shellcheck source=tests/cli/harness.sh
+. "$PADA_SOURCE/tests/cli/harness.sh"
+
+if ! command -v python3 >/dev/null; then
+    echo 'left out: pictures, no python3'
+    exit 77
+fi
+photos="$work/photos"
+python3 - "$photos" <<'END'
+import os, struct, sys, zlib
+
+def write(path, width, height, seed):
+    """An RGB picture with slopes that depend on the seed."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    rows = b"".join(b"\0" + bytes((x * (c + 2) + y * seed + 29 * seed) % 256 for x in range(width) for c in range(3))
+                    for y in range(height))
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+    with open(path, "wb") as f:
+        f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) +
+                chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+for i in range(40):
+    split = "val" if i % 5 == 4 else "train"
+    write(f"{sys.argv[1]}/{split}/{['a', 'b, c'][i % 2]}/{i:02}.png", 20 + 7 * i % 41, 16 + 11 * i % 37, i)
+END
+
+cell='|nor_conv_3x3~0|+|none~0|skip_connect~1|+|skip_connect~0|avg_pool_3x3~1|nor_conv_1x1~2|'
+for method in single spos; do
+    network="--arch $cell"
+    [ $method = single ] || network=
+    # shellcheck disable=SC2086 # a list of options
+    pada train --method $method $network --data "$photos" --channels 4 --cells 1 --image-size 16 --epochs 2 \
+        --batch-size 8 --quiet --out "$work/$method"
+    expect_rc 0
+done
+
+# Models of a network that was trained alone, and of one inside a supernet.
+pada export "$work/single" --to safetensors --out "$work/single.safetensors"
+expect_rc 0
+expect_out ''
+expect_no_err
+pada export "$work/spos" --arch "$cell" --statistics-images 32 --to safetensors --out "$work/spos.safetensors"
+expect_rc 0
+
+# What predict sees is what eval sees: the probabilities of the second class, whatever the order of the pictures.
+pada eval "$work/single" --arch "$cell" --split val --logits "$work/logits.npy"
+expect_rc 0
+for model in single single.safetensors; do
+    pada predict "$work/$model" "$photos/val" --csv --top 2
+    expect_rc 0
+    python3 - "$work/logits.npy" "$work/out" <<'END' || complain 'eval sees something else'
+import csv, math, struct, sys
+
+data = open(sys.argv[1], "rb").read()
+logits = struct.unpack("<16f", data[-64:])
+want = sorted(1 / (1 + math.exp(logits[2 * i] - logits[2 * i + 1])) for i in range(8))
+rows = list(csv.DictReader(open(sys.argv[2])))
+have = sorted(float(row["p"]) for row in rows if row["class"] == "b, c")
+assert len(rows) == 16 and max(have) - min(have) > 1e-3
+assert all(abs(a - b) < 1e-5 for a, b in zip(want, have)), (want, have)
+END
+done
+pada predict "$work/spos.safetensors" "$photos/val" --json --top 2
+expect_rc 0
+check "$(wc -l <"$work/out")" -eq 8
+expect_out_has '"top": [{"class": "'
+cp "$work/out" "$work/once"
+pada predict "$work/spos.safetensors" "$photos/val" --json --top 2 --batch-size 3 --threads 1
+cmp "$work/once" "$work/out" || complain 'batches are another answer'
+find "$photos/val" -name '*.png' | sort >"$work/list"
+"$PADA_BINARY" predict "$work/spos.safetensors" - --json --top 2 <"$work/list" >"$work/out" 2>"$work/err"
+command_line='pada predict -'
+check "$(wc -l <"$work/out")" -eq 8
+
+# A broken picture does not stop the others.
+head -c 100 "$photos/val/a/04.png" >"$work/broken.png"
+pada predict "$work/single" "$work/broken.png" "$photos/val/a/04.png" "$work/missing.png"
+expect_rc 65
+check "$(wc -l <"$work/out")" -eq 1
+check "$(grep -c 'broken.png\|missing.png' "$work/err")" -eq 2
+grep -q '2 of 3 pictures could not be read' "$work/err" || complain 'not said how many'
+
+# The C source compiles without warnings and runs.
+pada export "$work/single" --to c --out "$work/net.c"
+expect_rc 0
+cat >"$work/main.c" <<'END'
+#include <stdio.h>
+int net_predict(const float *input, int n, float *logits);
+extern const char *const net_classes[2];
+int main(void)
+{
+    static float images[3 * 16 * 16];
+    float logits[2];
+    puts(net_classes[1]);
+    return net_predict(images, 1, logits) || net_predict(images, -1, logits) != -1;
+}
+END
+if command -v cc >/dev/null; then
+    cc -std=c11 -O2 -Wall -Wextra -Wpedantic -Werror -o "$work/main" "$work/main.c" "$work/net.c" -lm
+    "$work/main" >"$work/out" || complain 'the exported C does not run'
+    expect_out 'b, c'
+fi
+for to in onnx torch; do
+    pada export "$work/spos.safetensors" --to $to --out "$work/net.$to" --name Net
+    expect_rc 0
+done
+grep -q 'class Net(nn.Module)' "$work/net.torch" || complain 'no module'
+check -s "$work/net.safetensors"
+check -s "$work/net.onnx"
+
+# Wrong calls and wrong files.
+pada export "$work/spos" --to onnx --out "$work/x"
+expect_usage_error 'say which network'
+pada export "$work/single" --arch "$cell" --to onnx --out "$work/x"
+expect_usage_error 'no use for --arch'
+pada export "$work/single" --to onxx --out "$work/x"
+expect_usage_error "unknown format 'onxx'"
+pada export "$work/single" --to c --name 1x --out "$work/x"
+expect_usage_error 'no identifier'
+pada predict "$work/spos" "$photos/val"
+expect_usage_error 'a supernet'
+pada predict "$work/nowhere" "$photos/val"
+refused 66 'no such model'
+pada predict "$work/net.c" "$photos/val"
+refused 65 'net.c'
+head -c 1000 "$work/spos.safetensors" >"$work/cut.safetensors"
+pada export "$work/cut.safetensors" --to onnx --out "$work/x"
+refused 65 'cut.safetensors'
+pada predict "$work/net.safetensors" "$photos/val"
+refused 65 "no model: 'pada_model'"
+check ! -e "$work/x"
+finish
