@@ -8,11 +8,12 @@ void pada_drops_make(pada_drops *out, uint64_t seed, int64_t step, const double 
 {
     pada_rng rng;
 
+    out->batch = 0;
     pada_rng_init(&rng, seed, "drop", (uint64_t)step);
     for (int i = 0; i < 2; i++)
         out->key[i] = pada_rng_u32(&rng);
     for (int i = 0; i < PADA_N_DROPS; i++) {
         PADA_ASSERT(rates[i] >= 0 && rates[i] < 1);
-        out->rates[i] = (pada_drop_rate){(uint32_t)(rates[i] * 4294967296.0), 1 / (1 - rates[i])};
+        out->rates[i] = rates[i];
     }
 }

@@ -10,17 +10,13 @@
 extern "C" {
 #endif
 
-typedef struct pada_drop_rate {
-    uint32_t below; /* random numbers below it drop */
-    double scale;   /* of what is kept: 1 / (1 - rate) */
-} pada_drop_rate;
-
 typedef struct pada_drops {
     uint32_t key[2];
-    pada_drop_rate rates[PADA_N_DROPS];
+    uint32_t batch;             /* of the step, which may have several */
+    double rates[PADA_N_DROPS]; /* in [0, 1), by kind */
 } pada_drops;
 
-/* Rates are in [0, 1), by kind. */
+/* The batch is the first one, number 0. */
 void pada_drops_make(pada_drops *out, uint64_t seed, int64_t step,
                      const double rates[PADA_N_DROPS]);
 

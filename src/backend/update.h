@@ -49,6 +49,7 @@ typedef struct pada_update_ranges {
     const pada_range *at;  /* [n] */
     const int64_t *counts; /* [n] t of each, from 1; NULL unless the rule is ADAM */
     int n;
+    int n_spared; /* the last so many of them have no weight decay */
 } pada_update_ranges;
 
 /* For clip_update: `update.grad_scale` is not used, `clip` is the largest norm or 0. */

@@ -22,6 +22,7 @@ typedef struct entry {
     void *field;               /* in the bound struct */
     const char *default_value; /* of the table, or the one that replaces it; borrowed */
     char *owned;               /* STRING: what the field points to */
+    char *preset;              /* default_value, where it is a copy; or NULL */
     source from;
 } entry;
 
@@ -48,6 +49,7 @@ static void drop_entries(pada_options *options, int n)
         entry *e = &options->entries[--options->n_entries];
         if (e->opt->type == PADA_OPT_STRING) *(const char **)e->field = NULL;
         pada_free(e->owned);
+        pada_free(e->preset);
         *e = (entry){0};
     }
 }
@@ -306,7 +308,20 @@ typedef struct load_context {
     pada_options *options;
     const char *path;
     bool only_known;
+    source from;
 } load_context;
+
+/* Keeps a default that a preset has given. */
+static pada_status keep_preset(entry *e, const char *value)
+{
+    char *copy;
+
+    PADA_ASSERT(e->from == FROM_DEFAULT);
+    PADA_TRY(pada_strdup(&copy, value));
+    pada_free(e->preset);
+    e->default_value = e->preset = copy;
+    return PADA_OK;
+}
 
 static pada_status load_pair(void *user, const char *key, const char *value, int line)
 {
@@ -324,17 +339,30 @@ static pada_status load_pair(void *user, const char *key, const char *value, int
         return PADA_FAIL(PADA_EINVAL, "%s:%d: unknown key '%.100s'", load->path, line, key);
     }
     (void)snprintf(what, sizeof what, "%s:%d: %s", load->path, line, e->opt->name);
-    return store(e, value, FROM_FILE, what);
+    PADA_TRY(store(e, value, load->from, what));
+    return load->from == FROM_DEFAULT ? keep_preset(e, value) : PADA_OK;
 }
 
 pada_status pada_options_load(pada_options *options, const char *path)
 {
-    return pada__yaml_read(path, load_pair, &(load_context){options, path, false});
+    return pada__yaml_read(path, load_pair, &(load_context){options, path, false, FROM_FILE});
 }
 
 pada_status pada_options_load_known(pada_options *options, const char *path)
 {
-    return pada__yaml_read(path, load_pair, &(load_context){options, path, true});
+    return pada__yaml_read(path, load_pair, &(load_context){options, path, true, FROM_FILE});
+}
+
+pada_status pada_options_preset(pada_options *options, const char *path)
+{
+    return pada__yaml_read(path, load_pair, &(load_context){options, path, false, FROM_DEFAULT});
+}
+
+pada_status pada_options_preset_text(pada_options *options, const char *name, const char *text,
+                                     size_t bytes)
+{
+    return pada__yaml_read_text(name, text, bytes, load_pair,
+                                &(load_context){options, name, false, FROM_DEFAULT});
 }
 
 const char *pada_options_peek(int argc, const char *const *argv, const char *name)

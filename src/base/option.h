@@ -83,6 +83,12 @@ void pada_options_defaults(const pada_opt *table, void *target);
  * a value that the option does not take, is a bug (asserted). To be called before values arrive. */
 pada_status pada_options_set_default(pada_options *options, const char *name, const char *value);
 
+/* Other defaults for bound options, from a YAML file, or from a text that messages call `name`; they may be given
+ * repeatedly. Fails like pada_options_load. To be called before values arrive. */
+pada_status pada_options_preset(pada_options *options, const char *path);
+pada_status pada_options_preset_text(pada_options *options, const char *name, const char *text,
+                                     size_t bytes);
+
 /* Takes the flags out of argv[0..argc-1]; "--" ends the flags. What is left are the positional
  * words. A wrong flag is PADA_EINVAL; those before it are stored by then. */
 pada_status pada_options_parse(pada_options *options, int argc, const char *const *argv);

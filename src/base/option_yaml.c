@@ -151,27 +151,30 @@ static pada_status read_stream(reader *r, pada__yaml_pair pair, void *user)
     return PADA_OK;
 }
 
-pada_status pada__yaml_read(const char *path, pada__yaml_pair pair, void *user)
+pada_status pada__yaml_read_text(const char *name, const void *text, size_t bytes,
+                                 pada__yaml_pair pair, void *user)
 {
-    reader r = {.path = path};
-    pada_file file;
-    pada_status st;
+    reader r = {.path = name};
 
-    PADA_TRY(pada_file_open(&file, path));
-    if (!yaml_parser_initialize(&r.parser)) {
-        st = PADA_FAIL(PADA_ENOMEM, "%s: out of memory", path);
-        goto out;
-    }
-    yaml_parser_set_input_string(&r.parser, file.data ? file.data : (const yaml_char_t *)"",
-                                 file.bytes);
-    st = read_stream(&r, pair, user);
+    if (!yaml_parser_initialize(&r.parser))
+        return PADA_FAIL(PADA_ENOMEM, "%s: out of memory", name);
+    yaml_parser_set_input_string(&r.parser, text ? text : (const yaml_char_t *)"", bytes);
+    const pada_status st = read_stream(&r, pair, user);
     yaml_event_delete(&r.event);
     yaml_parser_delete(&r.parser);
-out:
     for (int i = 0; i < r.n_keys; i++)
         pada_free(r.keys[i]);
     pada_free(r.keys);
     pada_free(r.lines);
+    return st;
+}
+
+pada_status pada__yaml_read(const char *path, pada__yaml_pair pair, void *user)
+{
+    pada_file file;
+
+    PADA_TRY(pada_file_open(&file, path));
+    const pada_status st = pada__yaml_read_text(path, file.data, file.bytes, pair, user);
     pada_file_close(&file);
     return st;
 }

@@ -2,6 +2,8 @@
 #ifndef PADA_BASE_OPTION_YAML_H
 #define PADA_BASE_OPTION_YAML_H
 
+#include <stddef.h>
+
 #include "base/status.h"
 
 /* Called for every pair in file order, with the line of the key; a failure ends the reading. The
@@ -12,5 +14,8 @@ typedef pada_status (*pada__yaml_pair)(void *user, const char *key, const char *
  * syntax errors, nested collections, anchors, aliases, tags, doubled keys ('-' and '_' are the same
  * in keys), keys without value, more than 1,000 keys. */
 pada_status pada__yaml_read(const char *path, pada__yaml_pair pair, void *user);
+/* The same of a text; `name` stands for the path in messages. */
+pada_status pada__yaml_read_text(const char *name, const void *text, size_t bytes,
+                                 pada__yaml_pair pair, void *user);
 
 #endif

@@ -9,8 +9,7 @@
 #include "cli/run_args.h"
 #include "cli/space_args.h"
 #include "report/draw.h"
-#include "study/ranking_table.h"
-#include "study/score_table.h"
+#include "study/best_network.h"
 
 #define CANONICAL "canonical"
 #define ISO       "iso"
@@ -265,27 +264,6 @@ static pada_status find_run(arch *a, const pada_options *options, int *n_archs)
     return PADA_OK;
 }
 
-/* The best network of the ranking of the run. */
-static pada_status read_best(const arch *a, pada_path *path)
-{
-    pada_ranking_table table = {0};
-    pada_score_table *scores = NULL;
-    pada_text file = {0};
-    pada_status st;
-
-    pada_text_add(&file, "%s/ranking.csv", a->run);
-    if ((st = file.status) != PADA_OK) goto out;
-    if ((st = pada_score_table_open_column(&scores, &a->space, file.data, "score")) != PADA_OK)
-        goto out;
-    st = pada_ranking_table_from_scores(&table, &a->space, scores, 0);
-    if (st == PADA_OK) *path = table.rows[0].path;
-out:
-    pada_ranking_table_deinit(&table);
-    pada_score_table_close(scores);
-    pada_text_deinit(&file);
-    return st;
-}
-
 static pada_status describe_words(const arch *a, const pada_options *options, pada_text *out)
 {
     pada_path path;
@@ -303,7 +281,7 @@ static pada_status describe_best(const arch *a, pada_text *out)
 {
     pada_path path;
 
-    PADA_TRY(read_best(a, &path));
+    PADA_TRY(pada_best_of_ranking(a->run, &a->space, &path));
     return describe(a, &path, out);
 }
 

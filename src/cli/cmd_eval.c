@@ -64,6 +64,19 @@ static pada_status bind(void *self, pada_options *options)
     return pada_run_args_bind(options, &v->run_args);
 }
 
+/* A final form is of one network, which need not be named. */
+static pada_status keep_network(eval *v)
+{
+    const pada_space *space = &v->net.space;
+
+    for (int i = 0; i < v->n_paths; i++)
+        if (!pada_path_equal(space, &v->paths[i], &space->network))
+            return PADA_FAIL(PADA_EINVAL, "the run is of one other network, retrained alone");
+    v->paths[0] = space->network;
+    v->n_paths = 1;
+    return PADA_OK;
+}
+
 /* --arch first, then the words from `first` on. */
 static pada_status read_paths(eval *v, const pada_options *options, int first)
 {
@@ -71,7 +84,7 @@ static pada_status read_paths(eval *v, const pada_options *options, int first)
     const int n_words = pada_options_n_words(options);
     void *memory;
 
-    if (n_words == first && !v->arch)
+    if (n_words == first && !v->arch && !space->is_final)
         return PADA_FAIL(PADA_EINVAL, "no architecture given; see `pada help eval`");
     PADA_TRY(pada_calloc(&memory, (size_t)n_words + 1, sizeof *v->paths));
     v->paths = memory;
@@ -79,7 +92,7 @@ static pada_status read_paths(eval *v, const pada_options *options, int first)
     for (int i = first; i < n_words; i++)
         PADA_TRY(space->ops->parse(space, pada_options_word(options, i), v->dialect,
                                    &v->paths[v->n_paths++]));
-    return PADA_OK;
+    return space->is_final ? keep_network(v) : PADA_OK;
 }
 
 /* Makes room for the scores, and finds out now whether the file can be written. */

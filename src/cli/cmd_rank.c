@@ -461,6 +461,9 @@ static pada_status make_scores(rank *r, const pada_options *options)
     if (r->run && pada_path_is_dir(r->run)) PADA_TRY(pada_run_lock_take(&r->lock, r->run));
     r->run_args.to_choose = true;
     PADA_TRY(pada_supernet_open(&r->net, &r->run_args, options, r->run));
+    if (r->net.space.is_final)
+        return PADA_FAIL(PADA_EINVAL, "%s: one network, nothing to rank; try `pada eval %s`",
+                         r->run, r->run);
     if (r->net.split == PADA_SPLIT_VAL && r->net.data->set_aside[0])
         pada_meter_say(&r->meter, r->net.data->set_aside);
     r->space = r->net.space;

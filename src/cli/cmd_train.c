@@ -1,20 +1,17 @@
 /* cmd_train.c - `pada train`: a supernet from a data set, in a run folder. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 #include "base/mem.h"
 #include "cli/command.h"
 #include "cli/data_args.h"
 #include "cli/names.h"
-#include "cli/print.h"
-#include "cli/progress.h"
 #include "cli/run_env.h"
 #include "cli/space_args.h"
 #include "cli/stop_signal.h"
 #include "cli/train_args.h"
+#include "cli/train_view.h"
 #include "engine/engine_weights.h"
-#include "report/train_events.h"
 #include "train/run_config.h"
 #include "train/trainer.h"
 
@@ -26,7 +23,7 @@ typedef struct train {
     pada_recipe recipe;
     pada_train_args train_args;
     int64_t checkpoint_steps;
-    bool events, json;
+    pada_train_view view;
 
     const pada_strategy_ops *strategy; /* of `method`, known before the options are bound */
     void *settings;                    /* of the strategy */
@@ -34,8 +31,6 @@ typedef struct train {
     pada_space space;
     pada_engine *engine;
     pada_run_lock lock;
-    pada_train_events tensorboard;
-    pada_meter meter;
 } train;
 
 static const pada_opt options_table[] = {
@@ -66,17 +61,6 @@ static const pada_opt options_table[] = {
      .max = 1e12,
      .meta = "N",
      .help = "a checkpoint also every N steps; 0: not",
-     .session = true},
-    {.name = "events",
-     .type = PADA_OPT_BOOL,
-     .offset = offsetof(train, events),
-     .default_value = "true",
-     .help = "write an event file for TensorBoard into the run folder",
-     .session = true},
-    {.name = "json",
-     .type = PADA_OPT_BOOL,
-     .offset = offsetof(train, json),
-     .help = "one JSON object per epoch: the columns of metrics.csv",
      .session = true},
     {.name = NULL},
 };
@@ -116,6 +100,7 @@ static pada_status bind(void *self, pada_options *options)
     train *t = self;
 
     PADA_TRY(pada_options_bind(options, options_table, t));
+    PADA_TRY(pada_options_bind(options, pada_train_view_options, &t->view));
     PADA_TRY(pada_space_args_bind(&t->space_args, options));
     PADA_TRY(pada_options_bind(options, pada_image_options, &t->data_args));
     PADA_TRY(pada_options_bind(options, pada_recipe_options, &t->recipe));
@@ -128,102 +113,6 @@ static pada_status bind(void *self, pada_options *options)
     return t->strategy->bind_settings(t->settings, options);
 }
 
-/* ---- what the user sees ---- */
-
-static void show_step(void *context, const pada_progress *p)
-{
-    train *t = context;
-    char left[PADA_DURATION];
-
-    pada_meter_show(&t->meter, false,
-                    "epoch %d/%d  step %d/%d  loss %.4f  top-1 %.2f %%  %.0f images/s  %s left",
-                    p->epoch + 1, p->n_epochs, p->step, p->n_steps, p->loss, p->top1,
-                    (double)p->images / p->seconds, pada_duration(p->seconds_left, left));
-}
-
-static void print_json(const pada_epoch_metrics *m)
-{
-    pada_text text = {0};
-    json_t *object = json_object();
-    char hash[17];
-
-    for (int i = 0; i < m->n; i++)
-        pada_json_set(&text, object, m->items[i].name,
-                      isfinite(m->items[i].value) ? json_real(m->items[i].value) : json_null());
-    snprintf(hash, sizeof hash, "%016" PRIx64, m->weights_hash);
-    pada_json_set(&text, object, "weights_hash", json_string(hash));
-    pada_json_set(&text, object, "warnings", json_string(m->warnings));
-    pada_json_line(&text, object);
-    fputs(pada_text_str(&text), stdout);
-    fflush(stdout);
-    pada_text_deinit(&text);
-}
-
-static void keep_distributions(void *context, const pada_distributions *drawn_from, int n_images)
-{
-    train *t = context;
-
-    if (t->events) pada_train_events_distributions(&t->tensorboard, drawn_from, n_images);
-}
-
-static void show_phase(void *context, const pada_progress *p, const pada_subspace *part)
-{
-    train *t = context;
-    pada_text text = {0};
-
-    pada_subspace_describe(part, &t->space, &text);
-    pada_meter_show(&t->meter, true, "supernet %d/%d  %s", p->phase + 1, p->n_phases,
-                    pada_text_str(&text));
-    pada_meter_end(&t->meter); /* it stays */
-    pada_text_deinit(&text);
-}
-
-/* A training goes on without events. */
-static void write_events(train *t, const pada_epoch_metrics *m)
-{
-    if (!t->events || pada_train_events_epoch(&t->tensorboard, t->out, m) == PADA_OK) return;
-    pada_text text = {0};
-    pada_text_add(&text, "warning: %s; no more events are written", pada_message());
-    pada_meter_say(&t->meter, pada_text_str(&text));
-    pada_text_deinit(&text);
-    t->events = false;
-}
-
-/* A supernet is not one network: its number is a mean over random ones. */
-static void write_validation(const pada_epoch_metrics *m, double val, char *text, size_t bytes)
-{
-    const int n = (int)pada_epoch_metrics_get(m, "val_networks");
-
-    if (n == 1)
-        snprintf(text, bytes, "  val %.2f %%", val);
-    else
-        snprintf(text, bytes, "  val %.2f %% (%d random networks)", val, n);
-}
-
-static void show_epoch(void *context, const pada_progress *p, const pada_epoch_metrics *m)
-{
-    const double val = pada_epoch_metrics_get(m, "val_top1"), lr = pada_epoch_metrics_get(m, "lr");
-    train *t = context;
-    char val_text[60] = "", lr_text[40] = "  probes", left[PADA_DURATION];
-
-    write_events(t, m);
-    if (t->json) print_json(m);
-    if (isfinite(val)) write_validation(m, val, val_text, sizeof val_text);
-    if (isfinite(lr)) snprintf(lr_text, sizeof lr_text, "  lr %.4g", lr);
-    pada_meter_show(&t->meter, true,
-                    "epoch %d/%d  loss %.4f  top-1 %.2f %%%s%s  %.0f images/s  %s left",
-                    p->epoch + 1, p->n_epochs, pada_epoch_metrics_get(m, "loss"),
-                    pada_epoch_metrics_get(m, "top1"), val_text, lr_text,
-                    (double)p->images / p->seconds, pada_duration(p->seconds_left, left));
-}
-
-static void show_message(void *context, const char *text)
-{
-    train *t = context;
-
-    pada_meter_say(&t->meter, text);
-}
-
 /* ---- running ---- */
 
 static pada_status open_all(train *t)
@@ -233,11 +122,11 @@ static pada_status open_all(train *t)
                               .image_size = (int)t->space_args.image_size};
     unsigned splits;
 
-    t->data_args.is_quiet = t->train_args.quiet || t->json;
+    t->data_args.is_quiet = t->train_args.quiet || t->view.json;
     PADA_TRY(pada_dataset_splits(t->data_name, &splits));
     if (t->recipe.validate > 0) data.splits |= PADA_SPLIT_BIT(pada_split_to_choose(splits));
     PADA_TRY(pada_data_open(&t->data, &t->data_args, &data));
-    if (t->data->set_aside[0]) pada_meter_say(&t->meter, t->data->set_aside);
+    if (t->data->set_aside[0]) pada_meter_say(&t->view.meter, t->data->set_aside);
     PADA_TRY(pada_space_for_data(&t->space, &t->space_args, t->data));
     return pada_training_engine(&t->engine, &t->engine_args, &t->space, t->strategy->statistics,
                                 t->data, &t->recipe, (int)t->recipe.batch_size);
@@ -245,26 +134,20 @@ static pada_status open_all(train *t)
 
 static pada_status run_training(train *t, const char *config, const char *start)
 {
-    return pada_train(
-        &(pada_train_desc){.engine = t->engine,
-                           .data = t->data,
-                           .recipe = &t->recipe,
-                           .strategy = t->strategy,
-                           .settings = t->settings,
-                           .run = t->out,
-                           .config = config,
-                           .start = start,
-                           .checkpoint_seconds = t->train_args.checkpoint_seconds,
-                           .checkpoint_steps = t->checkpoint_steps,
-                           .max_seconds = t->train_args.max_seconds,
-                           .stop = pada_stop_signal(),
-                           .listener = {.context = t,
-                                        .step_seconds = 0.1,
-                                        .step = t->meter.mode == PADA_METER_LIVE ? show_step : NULL,
-                                        .distributions = keep_distributions,
-                                        .epoch = show_epoch,
-                                        .phase = show_phase,
-                                        .message = show_message}});
+    return pada_train(&(pada_train_desc){.engine = t->engine,
+                                         .data = t->data,
+                                         .recipe = &t->recipe,
+                                         .strategy = t->strategy,
+                                         .settings = t->settings,
+                                         .run = t->out,
+                                         .lock = &t->lock,
+                                         .config = config,
+                                         .start = start,
+                                         .checkpoint_seconds = t->train_args.checkpoint_seconds,
+                                         .checkpoint_steps = t->checkpoint_steps,
+                                         .max_seconds = t->train_args.max_seconds,
+                                         .stop = pada_stop_signal(),
+                                         .listener = pada_train_view_listener(&t->view)});
 }
 
 static pada_status run(void *self, const pada_options *options)
@@ -273,7 +156,7 @@ static pada_status run(void *self, const pada_options *options)
     pada_text config = {0}, start = {0};
     pada_status st;
 
-    pada_meter_init(&t->meter, t->train_args.quiet, t->json);
+    pada_train_view_init(&t->view, t->train_args.quiet, t->out, &t->space);
     if (pada_options_n_words(options) > 0) {
         st = PADA_FAIL(PADA_EINVAL, "unexpected word '%s'; see `pada help train`",
                        pada_options_word(options, 0));
@@ -288,17 +171,16 @@ static pada_status run(void *self, const pada_options *options)
     pada_options_dump(options, &config);
     if ((st = config.status) != PADA_OK) goto out;
     if ((st = pada_run_env(t->engine, t->data, &start)) != PADA_OK) goto out;
-    if ((st = pada_run_lock_take(&t->lock, t->out)) != PADA_OK) goto out;
     st = run_training(t, pada_text_str(&config), pada_text_str(&start));
-    pada_meter_end(&t->meter);
+    pada_meter_end(&t->view.meter);
     if (st != PADA_OK) goto out;
-    if (!t->json)
+    if (!t->view.json)
         printf("%s: %s, %" PRId64 " epochs, weights %016" PRIx64 "\n", t->out, t->strategy->name,
                t->recipe.epochs, pada_engine_weights_hash(t->engine));
 out:
     pada_text_deinit(&config);
     pada_text_deinit(&start);
-    pada_train_events_deinit(&t->tensorboard);
+    pada_train_view_deinit(&t->view);
     pada_run_lock_release(&t->lock);
     pada_engine_destroy(t->engine);
     pada_dataset_close(t->data);

@@ -247,28 +247,24 @@ static void show_resumed(void *user, const char *text)
     if (!t->train_args.quiet) pada_meter_say(&t->meter, text);
 }
 
-static pada_status train_networks(truth *t)
+static pada_standalone_desc describe_trainings(truth *t)
 {
-    pada_meter_init(&t->meter, t->train_args.quiet, t->json);
-    const pada_status st = pada_standalone_run(
-        &(pada_standalone_desc){.engine = t->engine,
-                                .data = t->data,
-                                .evaluator = t->evaluator,
-                                .recipe = &t->recipe,
-                                .n_seeds = (int)t->n_seeds,
-                                .paths = t->list.paths,
-                                .n_paths = t->list.n,
-                                .column = t->column,
-                                .folder = t->out,
-                                .checkpoint_seconds = t->train_args.checkpoint_seconds,
-                                .max_seconds = t->train_args.max_seconds,
-                                .stop = pada_stop_signal(),
-                                .user = t,
-                                .progress = show_progress,
-                                .note = show_note,
-                                .resumed = show_resumed});
-    pada_meter_end(&t->meter);
-    return st;
+    return (pada_standalone_desc){.engine = t->engine,
+                                  .data = t->data,
+                                  .evaluator = t->evaluator,
+                                  .recipe = &t->recipe,
+                                  .n_seeds = (int)t->n_seeds,
+                                  .paths = t->list.paths,
+                                  .n_paths = t->list.n,
+                                  .column = t->column,
+                                  .folder = t->out,
+                                  .checkpoint_seconds = t->train_args.checkpoint_seconds,
+                                  .max_seconds = t->train_args.max_seconds,
+                                  .stop = pada_stop_signal(),
+                                  .user = t,
+                                  .progress = show_progress,
+                                  .note = show_note,
+                                  .resumed = show_resumed};
 }
 
 /* ---- the result ---- */
@@ -371,9 +367,13 @@ static pada_status make_table(truth *t, const pada_options *options)
     }
     PADA_TRY(pada_run_check_folder(t->out));
     PADA_TRY(open_all(t));
+    const pada_standalone_desc desc = describe_trainings(t);
+    PADA_TRY(pada_standalone_check(&desc));
     PADA_TRY(open_folder(t, options));
-    PADA_TRY(train_networks(t));
-    return print_result(t);
+    pada_meter_init(&t->meter, t->train_args.quiet, t->json);
+    const pada_status st = pada_standalone_run(&desc);
+    pada_meter_end(&t->meter);
+    return st == PADA_OK ? print_result(t) : st;
 }
 
 static bool is_import(const pada_options *options)

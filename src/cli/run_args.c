@@ -63,6 +63,12 @@ static const pada_opt options_table[] = {
 
 static const pada_opt config_table[] = {
     {.name = "data", .type = PADA_OPT_STRING, .offset = offsetof(pada_run_config, data)},
+    {.name = "form",
+     .type = PADA_OPT_CHOICE,
+     .offset = offsetof(pada_run_config, form),
+     .default_value = "search",
+     .choices = "search|final"},
+    {.name = "arch", .type = PADA_OPT_STRING, .offset = offsetof(pada_run_config, arch)},
     {.name = NULL},
 };
 
@@ -79,31 +85,40 @@ bool pada_is_run(const char *word)
     return pada_path_is_dir(word);
 }
 
-/* Replaces what no flag gave by what the run folder says. */
-static void merge(pada_run_args *args, const pada_options *options, const pada_run_config *run)
+void pada_run_config_merge(const pada_run_config *config, const pada_options *options,
+                           pada_space_args *space, pada_data_args *images, const char **data)
 {
-    pada_space_args_merge(&args->space, options, &run->space);
-    if (!pada_options_given(options, "resize")) args->images.resize = run->images.resize;
-    if (!pada_options_given(options, "crops")) args->images.crops = run->images.crops;
-    if (!pada_options_given(options, "eval-crop")) args->images.eval_crop = run->images.eval_crop;
-    if (!pada_options_given(options, "data") && run->data) args->data = run->data;
+    pada_space_args_merge(space, options, &config->space);
+    if (!pada_options_given(options, "resize")) images->resize = config->images.resize;
+    if (!pada_options_given(options, "crops")) images->crops = config->images.crops;
+    if (!pada_options_given(options, "eval-crop")) images->eval_crop = config->images.eval_crop;
+    if (!pada_options_given(options, "data") && config->data) *data = config->data;
 }
 
-static pada_status read_config(pada_supernet *net, const pada_options *options, const char *run)
+pada_status pada_run_config_read(pada_run_config *config, pada_options **owner,
+                                 const pada_space_ops *ops, const char *run)
 {
     pada_text path = {0};
     pada_status st;
 
-    PADA_TRY(pada_options_create(&net->config));
-    net->from_run.space.ops = net->args.space.ops;
-    PADA_TRY(pada_space_args_bind(&net->from_run.space, net->config));
-    PADA_TRY(pada_options_bind(net->config, pada_image_options, &net->from_run.images));
-    PADA_TRY(pada_options_bind(net->config, config_table, &net->from_run));
+    PADA_TRY(pada_options_create(owner));
+    config->space.ops = ops;
+    PADA_TRY(pada_space_args_bind(&config->space, *owner));
+    PADA_TRY(pada_options_bind(*owner, pada_image_options, &config->images));
+    PADA_TRY(pada_options_bind(*owner, config_table, config));
     pada_text_add(&path, "%s/config.yaml", run);
-    if ((st = path.status) == PADA_OK) st = pada_options_load_known(net->config, path.data);
+    if ((st = path.status) == PADA_OK) st = pada_options_load_known(*owner, path.data);
     pada_text_deinit(&path);
-    if (st == PADA_OK) merge(&net->args, options, &net->from_run);
     return st;
+}
+
+static pada_status read_config(pada_supernet *net, const pada_options *options, const char *run)
+{
+    pada_run_args *args = &net->args;
+
+    PADA_TRY(pada_run_config_read(&net->from_run, &net->config, args->space.ops, run));
+    pada_run_config_merge(&net->from_run, options, &args->space, &args->images, &args->data);
+    return PADA_OK;
 }
 
 /* What the images of the training were: says the file of the weights, else the run. */
@@ -121,19 +136,16 @@ static bool is_there(const char *data)
     return data[0] != '/' || pada_path_exists(data);
 }
 
-/* Without --data, the images of the training, wherever this command is run. */
-static pada_status find_data(pada_supernet *net, const char *run)
+pada_status pada_run_find_data(const pada_data_card *card, const char *run, const char **data)
 {
-    const char *where = net->card.where;
-
-    if (!where) return PADA_OK;
-    if (is_there(where)) {
-        net->args.data = where;
+    if (!card->where) return PADA_OK;
+    if (is_there(card->where)) {
+        *data = card->where;
         return PADA_OK;
     }
-    if (pada_path_exists(net->args.data)) return PADA_OK;
+    if (pada_path_exists(*data)) return PADA_OK;
     return PADA_FAIL(PADA_ENOENT, "%s: not there; give --data, the folder of the images of %s",
-                     where, run);
+                     card->where, run);
 }
 
 static void warn_of_changes(const pada_supernet *net, const char *who)
@@ -196,13 +208,27 @@ static int count_train_kept(const pada_supernet *net)
     return net->split == PADA_SPLIT_TRAIN && n_own > n_statistics ? n_own : n_statistics;
 }
 
+/* The space of a network that was retrained: it alone, in its final form. */
+static pada_status take_final_form(pada_supernet *net, const char *run)
+{
+    const pada_space whole = net->space;
+    pada_path network;
+
+    if (!net->from_run.arch)
+        return PADA_FAIL(PADA_EDATA, "%s/config.yaml: no arch, which a final form is of", run);
+    PADA_TRY(whole.ops->parse(&whole, net->from_run.arch, NULL, &network));
+    pada_space_finalise(&net->space, &whole, &network);
+    return PADA_OK;
+}
+
 static pada_status open_images(pada_supernet *net, const pada_options *options, const char *run)
 {
     const bool are_its_own = !pada_options_given(options, "data");
     pada_run_args *args = &net->args;
 
     PADA_TRY(read_card(net, run));
-    if (are_its_own) PADA_TRY(find_data(net, run ? run : args->weights));
+    if (are_its_own)
+        PADA_TRY(pada_run_find_data(&net->card, run ? run : args->weights, &args->data));
     if (net->card.json && !pada_options_given(options, "image-size"))
         args->space.image_size = net->card.image_size;
     PADA_TRY(find_split(net));
@@ -215,6 +241,7 @@ static pada_status open_images(pada_supernet *net, const pada_options *options, 
     PADA_TRY(pada_data_open(&net->data, &args->images, &desc));
     PADA_TRY(check_images(net, args->weights ? args->weights : run, are_its_own));
     PADA_TRY(pada_space_for_data(&net->space, &args->space, net->data));
+    if (run && net->from_run.form == 1) PADA_TRY(take_final_form(net, run));
     return make_evaluator(net, &net->workers[0].evaluator);
 }
 

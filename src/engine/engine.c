@@ -37,8 +37,10 @@ static pada_status make_groups(pada_engine *e)
         const pada_param *p = pada_params_get(e->params, i);
         if (p->count > largest) largest = p->count;
         if (p->site == PADA_SHARED) {
-            e->groups[e->n_groups++] =
-                (param_group){.range = {p->offset, p->count}, .site = PADA_SHARED};
+            e->groups[e->n_groups++] = (param_group){.range = {p->offset, p->count},
+                                                     .site = PADA_SHARED,
+                                                     .first_param = i,
+                                                     .n_params = 1};
             continue;
         }
         int *group = &e->group_of[p->site * e->most_choices + p->choice];
@@ -322,18 +324,19 @@ void pada_engine_backward(pada_engine *e)
                     program->n_stages - program->n_forward);
 }
 
-static int list_ranges(const pada_engine *e, bool sampled, pada_range *ranges)
+/* The groups that have a gradient, into e->active. */
+static int list_active(pada_engine *e)
 {
     int n = 0;
 
     for (int i = 0; i < e->n_groups; i++)
-        if (sampled ? e->groups[i].sampled : e->groups[i].active) ranges[n++] = e->groups[i].range;
+        if (e->groups[i].active) e->active[n++] = e->groups[i].range;
     return n;
 }
 
 void pada_engine_zero_grad(pada_engine *e)
 {
-    const int n = list_ranges(e, false, e->active);
+    const int n = list_active(e);
 
     e->backend->fill_zero(e->device, e->grads, e->active, n);
     for (int i = 0; i < e->n_groups; i++)
@@ -357,16 +360,42 @@ static int list_measured(const pada_engine *e, pada_range *ranges)
     return n;
 }
 
-/* Counts the moves of the groups that a step moves; NULL where the optimiser does not ask. */
-static const int64_t *count_moves(pada_engine *e, bool sampled)
+/* Adds to what moves the tensors of a group that are vectors, or those that are none. */
+static int list_tensors(pada_engine *e, const param_group *g, bool vectors, int n)
 {
-    int n = 0;
+    for (int k = 0; k < g->n_params; k++) {
+        const pada_param *p = pada_params_get(e->params, g->first_param + k);
+        if ((p->n_dims == 1) != vectors) continue;
+        e->moved[n] = (pada_range){p->offset, p->count};
+        e->moves[n++] = g->moves;
+    }
+    return n;
+}
 
-    if (!e->optimizer->counts) return NULL;
-    for (int i = 0; i < e->n_groups; i++)
-        if (sampled ? e->groups[i].sampled : e->groups[i].active)
-            e->moves[n++] = ++e->groups[i].moves;
-    return e->moves;
+/* What a step moves, into e->moved, and how often that has been moved, into e->moves: groups as a whole, or tensor by
+ * tensor with the vectors last. */
+static pada_update_ranges list_moved(pada_engine *e, bool sampled, bool spares_vectors)
+{
+    pada_update_ranges out = {.at = e->moved, .counts = e->optimizer->counts ? e->moves : NULL};
+
+    for (int i = 0; i < e->n_groups; i++) {
+        param_group *g = &e->groups[i];
+        if (!(sampled ? g->sampled : g->active)) continue;
+        g->moves++;
+        if (spares_vectors) {
+            out.n = list_tensors(e, g, false, out.n);
+            continue;
+        }
+        e->moved[out.n] = g->range;
+        e->moves[out.n++] = g->moves;
+    }
+    const int n_decayed = out.n;
+    for (int i = 0; i < e->n_groups && spares_vectors; i++) {
+        const param_group *g = &e->groups[i];
+        if (sampled ? g->sampled : g->active) out.n = list_tensors(e, g, true, out.n);
+    }
+    out.n_spared = out.n - n_decayed;
+    return out;
 }
 
 /* Moves the weights by the gradients of n_active ranges, those of e->active. With `record` the work is queued and what it
@@ -378,9 +407,7 @@ static pada_status move(pada_engine *e, const pada_optim *optim, int n_active, v
     pada_update_buffers buffers = {.weights = e->weights, .grads = e->grads};
     const pada_optim_ranges ranges = {.active = e->active,
                                       .n_active = n_active,
-                                      .moved = {.at = e->moved,
-                                                .counts = count_moves(e, dense),
-                                                .n = list_ranges(e, dense, e->moved)},
+                                      .moved = list_moved(e, dense, optim->spares_vectors),
                                       .sums = e->sums};
 
     for (int i = 0; i < e->optimizer->n_states; i++)
@@ -396,7 +423,7 @@ static pada_status move(pada_engine *e, const pada_optim *optim, int n_active, v
 
 pada_status pada_engine_step(pada_engine *e, const pada_optim *optim, pada_step_stats *stats)
 {
-    const int n_active = list_ranges(e, false, e->active);
+    const int n_active = list_active(e);
 
     pada__variance_add(e, n_active);
     PADA_TRY(move(e, optim, list_measured(e, e->active), pada__log_record(e), stats));
@@ -407,7 +434,7 @@ pada_status pada_engine_step(pada_engine *e, const pada_optim *optim, pada_step_
 
 pada_status pada_engine_inner_step(pada_engine *e, const pada_optim *optim, pada_step_stats *stats)
 {
-    return move(e, optim, list_ranges(e, false, e->active), NULL, stats);
+    return move(e, optim, list_active(e), NULL, stats);
 }
 
 pada_status pada_engine_finish(pada_engine *e)

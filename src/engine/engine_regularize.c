@@ -15,6 +15,7 @@ void pada_engine_set_drops(pada_engine *e, const pada_drop_step *drops)
         [PADA_DROP_ELEMENTS] = drops->dropout, [PADA_DROP_IMAGES] = drops->drop_path};
 
     pada_drops_make(&e->drops, drops->seed, drops->step, rates);
+    e->drops.batch = (uint32_t)drops->batch;
     e->dropped = 0;
     for (int i = 0; i < PADA_N_DROPS; i++)
         if (rates[i] > 0) e->dropped |= PADA_ONE(i);

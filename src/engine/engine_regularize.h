@@ -14,11 +14,12 @@ extern "C" {
  * log. Until then they have not, and evaluation never has. */
 void pada_engine_smooth_labels(pada_engine *e, double smoothing);
 
-/* What a step drops: rates in [0, 1), and what names its masks. Passes of one step have the same masks. */
+/* What a step drops: rates in [0, 1), and what names its masks. Passes over one batch have the same masks. */
 typedef struct pada_drop_step {
     uint64_t seed;
     int64_t step; /* of the run: one that resumes drops what it would have dropped */
     double dropout, drop_path;
+    int batch; /* of the step, from 0 */
 } pada_drop_step;
 
 /* Training passes from now on drop this, wherever the network has drops; until then nothing. A rate that is no longer

@@ -146,8 +146,8 @@ struct pada_engine {
     int n_groups;
     int *group_of; /* [site * most choices + choice], -1: no parameters */
     int most_choices;
-    pada_range *active, *moved; /* room for n_groups */
-    int64_t *moves;             /* room for n_groups: of those moved */
+    pada_range *active, *moved; /* room for all parameters */
+    int64_t *moves;             /* likewise: how often those of `moved` were moved */
     double *sums;
     double *staging;           /* the largest parameter or a number per image, for conversions */
     void *held[PADA_N_SPLITS]; /* images in the memory of the backend, or NULL */

@@ -280,9 +280,9 @@ pada_value pada_graph_linear(pada_graph *g, pada_value x, int out, int64_t weigh
 }
 
 /* Drops that are not added are counted as well: a mask does not depend on what else is dropped. */
-pada_value pada_graph_drop(pada_graph *g, pada_value x, pada_drop_kind kind)
+pada_value pada_graph_drop(pada_graph *g, pada_value x, pada_drop_kind kind, double share)
 {
-    pada_node node = {.op = PADA_OP_DROP, .x = x, .drop = {kind, g->n_drops++}};
+    pada_node node = {.op = PADA_OP_DROP, .x = x, .drop = {kind, g->n_drops++, share}};
 
     if (x == PADA_ZERO || !pada_set_has(g->drops, (int)kind)) return x;
     return push_reader(g, &node);

@@ -66,8 +66,8 @@ pada_value pada_graph_concat(pada_graph *g, const pada_value *x, const int *zero
 /* A tensor of this shape whose channels have the values of the parameters from offset `values` on: what a batch norm with
  * that shift, or a convolution with that bias, makes of zeros. */
 pada_value pada_graph_constant(pada_graph *g, pada_shape shape, int64_t values);
-/* x times a mask where the graph has drops of that kind, else x itself. */
-pada_value pada_graph_drop(pada_graph *g, pada_value x, pada_drop_kind kind);
+/* x times a mask where the graph has drops of that kind, else x itself. `share` is that of pada_drop. */
+pada_value pada_graph_drop(pada_graph *g, pada_value x, pada_drop_kind kind, double share);
 /* act(x) times the sigmoid of s, which has one pixel and the channels of x: squeeze and excitation. */
 pada_value pada_graph_gate(pada_graph *g, pada_value x, pada_act act, pada_value s);
 /* Says that x, of this shape even if it is zero, can be kept and compared between paths. The taps

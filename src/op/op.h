@@ -128,7 +128,8 @@ typedef enum pada_drop_kind { PADA_DROP_ELEMENTS, PADA_DROP_IMAGES, PADA_N_DROPS
 
 typedef struct pada_drop {
     pada_drop_kind kind;
-    int mask; /* its number among the drops of the network */
+    int mask;     /* its number among the drops of the network */
+    double share; /* of the step's rate, in 0..1: deeper blocks may be dropped more often */
 } pada_drop;
 
 /* What batch norms add to variances, unless the network has a value of its own (pada_graph.norm_epsilon). */

@@ -42,6 +42,7 @@ typedef struct pada_optim {
     bool nesterov;         /* SGD */
     double decay, epsilon; /* of squared gradients; 0: what the optimiser says */
     double clip;           /* largest global gradient norm; 0: no clipping */
+    bool spares_vectors;   /* no weight decay of biases, nor of scales and shifts of norms */
     pada_optim_mode mode;
 } pada_optim;
 

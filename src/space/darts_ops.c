@@ -100,8 +100,8 @@ void pada_build_darts_op(pada_builder *b, pada_feature x, pada_darts_op op, int 
     op_term(b, x, op, stride, term);
     if (!pada_build_is_final(b) || (op == PADA_DARTS_SKIP && stride == 1)) return;
     const pada_feature y = pada_build_sum(b, strided(x.shape, stride), term, 1);
-    *term =
-        (pada_term){.kind = PADA_TERM_IDENTITY, .x = pada_build_drop(b, y, PADA_DROP_IMAGES).value};
+    *term = (pada_term){.kind = PADA_TERM_IDENTITY,
+                        .x = pada_build_drop(b, y, PADA_DROP_IMAGES, 1).value};
 }
 
 void pada_build_darts_auxiliary(pada_builder *b, pada_feature x, int classes, double weight)

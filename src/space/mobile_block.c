@@ -49,10 +49,11 @@ pada_feature pada_build_mobile(pada_builder *b, pada_feature x, const pada_mobil
     const pada_conv project = pada_conv_make(hidden, block->c_out, 1, 1, 0, act);
     h = pada_build_conv(b, h, &project, PADA_BIAS_NONE, names->project.conv);
     pada_build_norm(b, h, names->project.norm, &terms[0]);
-    if (block->is_residual && block->is_dropped && pada_build_is_final(b)) {
+    if (block->is_residual && block->drop_share > 0 && pada_build_is_final(b)) {
         const pada_feature branch = pada_build_sum(b, h.shape, terms, 1);
-        terms[0] = (pada_term){.kind = PADA_TERM_IDENTITY,
-                               .x = pada_build_drop(b, branch, PADA_DROP_IMAGES).value};
+        terms[0] =
+            (pada_term){.kind = PADA_TERM_IDENTITY,
+                        .x = pada_build_drop(b, branch, PADA_DROP_IMAGES, block->drop_share).value};
     }
     return pada_build_sum(b, h.shape, terms, block->is_residual ? 2 : 1);
 }

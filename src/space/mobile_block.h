@@ -30,7 +30,7 @@ typedef struct pada_mobile_block {
     pada_act act_in; /* through which x is read; NONE where x is added */
     int squeeze;     /* channels between the two convolutions of squeeze and excitation; 0: none */
     bool is_residual;
-    bool is_dropped; /* drop path of what is added to x, in the final form */
+    double drop_share; /* of drop path, of what is added to x in the final form; 0: none */
     const pada_mobile_names *names;
 } pada_mobile_block;
 

@@ -368,9 +368,10 @@ pada_feature pada_build_gap(pada_builder *b, pada_feature x, pada_act act)
     return y;
 }
 
-pada_feature pada_build_drop(pada_builder *b, pada_feature x, pada_drop_kind kind)
+pada_feature pada_build_drop(pada_builder *b, pada_feature x, pada_drop_kind kind, double share)
 {
-    if (adds_node(b, 0)) x.value = pada_graph_drop(b->graph, x.value, kind);
+    b->room.drops |= PADA_ONE(kind);
+    if (adds_node(b, 0)) x.value = pada_graph_drop(b->graph, x.value, kind, share);
     return x;
 }
 

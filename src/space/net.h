@@ -86,8 +86,9 @@ pada_feature pada_build_concat(pada_builder *b, const pada_feature *parts, int n
 /* act(x) times the sigmoid of s, which has one pixel and the channels of x. */
 pada_feature pada_build_gate(pada_builder *b, pada_feature x, pada_act act, pada_feature s);
 pada_feature pada_build_gap(pada_builder *b, pada_feature x, pada_act act);
-/* Dropout (PADA_DROP_ELEMENTS) or drop path (PADA_DROP_IMAGES) in training, with the rates of the step; else x. */
-pada_feature pada_build_drop(pada_builder *b, pada_feature x, pada_drop_kind kind);
+/* Dropout (PADA_DROP_ELEMENTS) or drop path (PADA_DROP_IMAGES) in training, with this share of the rate of the step; else
+ * x. */
+pada_feature pada_build_drop(pada_builder *b, pada_feature x, pada_drop_kind kind, double share);
 /* With bias. Counts a multiply-add per weight. */
 pada_feature pada_build_linear(pada_builder *b, pada_feature x, int n_out, const char *module);
 void pada_build_loss(pada_builder *b, pada_feature logits);

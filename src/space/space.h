@@ -48,6 +48,7 @@ typedef struct pada_cost {
 /* The most that the graph of a path can have. */
 typedef struct pada_net_room {
     int nodes, terms;
+    uint64_t drops; /* set of the pada_drop_kind that there are in training */
 } pada_net_room;
 
 /* Something that can be said about a path without training: more of it should be better. */

@@ -145,6 +145,20 @@ static int enter_layer(pada_builder *b, int layer, int choice)
                             choice);
 }
 
+/* Drop path grows with depth, as in timm: block b of the B that the network has, the first one included, has a share
+ * of b / B. */
+static double drop_share(const pada_space *space, int layer)
+{
+    int n_before = 1, n = 1;
+
+    for (int i = 0; i < PADA_PROXYLESS_LAYERS; i++) {
+        const bool is_block = space->network.choice[i] != PADA_PROXYLESS_IDENTITY;
+        n += is_block;
+        if (i < layer) n_before += is_block;
+    }
+    return (double)n_before / n;
+}
+
 static pada_feature walk_layer(const pada_space *space, pada_builder *b, int layer, pada_feature x)
 {
     const layer_shape shape = shape_of(space, layer);
@@ -165,7 +179,7 @@ static pada_feature walk_layer(const pada_space *space, pada_builder *b, int lay
                                                    .act = PADA_ACT_RELU6,
                                                    .squeeze = squeeze_of(space, shape.c_in),
                                                    .is_residual = is_inner(space, layer),
-                                                   .is_dropped = true,
+                                                   .drop_share = drop_share(space, layer),
                                                    .names = &block_names});
         pada_build_leave(b, mark);
     }
@@ -208,7 +222,7 @@ static void walk(const pada_space *space, pada_builder *b)
     const pada_conv mix = pada_conv_make(x.shape.c, width_of(space, MIX), 1, 1, 0, PADA_ACT_NONE);
     x = pada_build_conv_norm(b, x, &mix, &mix_names);
     x = pada_build_gap(b, x, PADA_ACT_RELU6);
-    if (pada_build_is_final(b)) x = pada_build_drop(b, x, PADA_DROP_ELEMENTS);
+    if (pada_build_is_final(b)) x = pada_build_drop(b, x, PADA_DROP_ELEMENTS, 1);
     pada_build_loss(b, pada_build_linear(b, x, space->config.classes, "classifier.linear"));
 }
 

@@ -89,9 +89,9 @@ static int passes(const void *self)
 static pada_optim inner_optim(const sumnas *s, const pada_epoch *epoch)
 {
     const sumnas_settings *settings = &s->settings;
-    const pada_schedule schedule = {settings->anneal_inner ? PADA_SCHEDULE_COSINE
-                                                           : PADA_SCHEDULE_CONSTANT,
-                                    settings->inner_lr, 0};
+    const pada_schedule schedule = {.kind = settings->anneal_inner ? PADA_SCHEDULE_COSINE
+                                                                   : PADA_SCHEDULE_CONSTANT,
+                                    .first = settings->inner_lr};
 
     return (pada_optim){.lr = pada_schedule_lr(&schedule, epoch->index, s->env->n_epochs),
                         .momentum = settings->inner_momentum,

@@ -154,6 +154,23 @@ static pada_status train(const standalone *s, const char *arch, uint64_t seed, c
         .listener = {.context = (void *)s, .message = tell, .resumed = tell_resumed}});
 }
 
+pada_status pada_standalone_check(const pada_standalone_desc *desc)
+{
+    const pada_space *space = pada_engine_space(desc->engine);
+    pada_text arch = {0};
+    pada_status st = space->ops->format(space, &desc->paths[0], NULL, &arch);
+
+    if (st == PADA_OK)
+        st = pada_train_check(
+            &(pada_train_desc){.engine = desc->engine,
+                               .data = desc->data,
+                               .recipe = desc->recipe,
+                               .strategy = &pada_strategy_single,
+                               .settings = &(pada_single_settings){.arch = pada_text_str(&arch)}});
+    pada_text_deinit(&arch);
+    return st;
+}
+
 /* Trains a form to its end, evaluates it and keeps the result. */
 static pada_status finish(standalone *s, int form, uint64_t seed)
 {

@@ -58,6 +58,8 @@ typedef struct pada_standalone_desc {
     void (*resumed)(void *user, const char *text); /* the same about where a training resumes */
 } pada_standalone_desc;
 
+/* What the trainer would refuse; nothing is written. */
+pada_status pada_standalone_check(const pada_standalone_desc *desc);
 /* Trains what is not trained yet and writes the table. PADA_ESTOPPED after a stop: the same call
  * goes on. Results of another recipe must not be in the folder: that is the caller's to check
  * (train/run_config.h). */

@@ -34,6 +34,11 @@
         .name = option_name, .type = PADA_OPT_DOUBLE, .offset = offsetof(pada_recipe, field),     \
         .default_value = value, .min = 0, .max = high, .meta = "X", .help = text, .before = value \
     }
+#define NEWER_FLAG(option_name, field, value, text)                                         \
+    {                                                                                       \
+        .name = option_name, .type = PADA_OPT_BOOL, .offset = offsetof(pada_recipe, field), \
+        .default_value = value, .help = text, .before = value                               \
+    }
 #define NEWER_CHOICE(option_name, field, value, words, text)                                  \
     {                                                                                         \
         .name = option_name, .type = PADA_OPT_CHOICE, .offset = offsetof(pada_recipe, field), \
@@ -58,8 +63,22 @@
                   "batches per step, whose gradients are averaged over all images"),               \
         REAL("lr", lr, lr_value, 1e3, "learning rate of the first epoch"),                         \
         REAL("lr-min", lr_min, "0", 1e3, "learning rate that the schedule approaches"),            \
-        CHOICE("lr-schedule", lr_schedule, "cosine", "cosine|linear|constant",                     \
+        CHOICE("lr-schedule", lr_schedule, "cosine", "cosine|linear|constant|step",                \
                "learning rates over the epochs"),                                                  \
+        NEWER_REAL("lr-warmup-epochs", lr_warmup_epochs, "0", 1e6,                                 \
+                   "epochs in which the learning rate rises from --lr-warmup to --lr"),            \
+        NEWER_REAL("lr-warmup", lr_warmup, "0", 1e3, "learning rate of the first of them"),        \
+        {.name = "lr-decay-epochs",                                                                \
+         .type = PADA_OPT_DOUBLE,                                                                  \
+         .offset = offsetof(pada_recipe, lr_decay_epochs),                                         \
+         .default_value = "2.4",                                                                   \
+         .before = "2.4",                                                                          \
+         .min = 0.01,                                                                              \
+         .max = 1e6,                                                                               \
+         .meta = "X",                                                                              \
+         .help = "--lr-schedule step: epochs between two decays"},                                 \
+        NEWER_REAL("lr-decay-rate", lr_decay_rate, "0.97", 1,                                      \
+                   "--lr-schedule step: factor of a decay"),                                       \
         NEWER_CHOICE("optimizer", optimizer, "sgd", "sgd|rmsprop|adam",                            \
                      "how gradients move weights; rmsprop is TensorFlow's form"),                  \
         REAL("momentum", momentum, "0.9", 1, "momentum of the optimiser; adam: beta1"),            \
@@ -67,6 +86,8 @@
                    "rmsprop, adam: decay of the mean of squared gradients; 0: 0.9, 0.999"),        \
         NEWER_REAL("epsilon", epsilon, "0", 1, "rmsprop, adam: below the root; 0: 0.001, 1e-8"),   \
         REAL("weight-decay", weight_decay, decay_value, 1e3, "weight decay, on every parameter"),  \
+        NEWER_FLAG("no-decay-norms", no_decay_norms, "false",                                      \
+                   "no weight decay of biases, nor of scales and shifts of batch norms"),          \
         REAL("clip", clip, clip_value, 1e9, "largest norm of the whole gradient; 0: no clipping"), \
         NEWER_REAL("label-smoothing", label_smoothing, "0", 1,                                     \
                    "share of a label that training spreads over all classes"),                     \
@@ -125,10 +146,26 @@ pada_status pada_recipe_changes(const pada_recipe *recipe, pada_changes *out)
                              "--color-jitter");
 }
 
+const pada_opt pada_retrain_options[] = {
+    COMMON_OPTIONS("200", "0.1", "0.0005", "0", "true"),
+    REAL("dropout", dropout, "0", 0.99, "share of the inputs of the classifier that are dropped"),
+    REAL("drop-path", drop_path, "0", 0.99, "share of the images that a branch is dropped for"),
+    CHOICE("drop-path-schedule", drop_path_schedule, "ramp", "ramp|constant",
+           "whether that share grows from 0 over the epochs"),
+    INT("validate", validate, "10000", 0, 1e9, "images tried, of val or else test; 0: none"),
+    INT("validate-every", validate_every, "1", 1, 1e6, "epochs between two validations"),
+    {.name = NULL},
+};
+
 pada_optim pada_recipe_optim(const pada_recipe *recipe, int epoch, int n_epochs)
 {
-    const pada_schedule schedule = {(pada_schedule_kind)recipe->lr_schedule, recipe->lr,
-                                    recipe->lr_min};
+    const pada_schedule schedule = {.kind = (pada_schedule_kind)recipe->lr_schedule,
+                                    .first = recipe->lr,
+                                    .last = recipe->lr_min,
+                                    .warmup_epochs = recipe->lr_warmup_epochs,
+                                    .warmup_first = recipe->lr_warmup,
+                                    .decay_epochs = recipe->lr_decay_epochs,
+                                    .decay_rate = recipe->lr_decay_rate};
 
     return (pada_optim){.lr = pada_schedule_lr(&schedule, epoch, n_epochs),
                         .momentum = recipe->momentum,
@@ -137,5 +174,12 @@ pada_optim pada_recipe_optim(const pada_recipe *recipe, int epoch, int n_epochs)
                         .decay = recipe->square_decay,
                         .epsilon = recipe->epsilon,
                         .clip = recipe->clip,
+                        .spares_vectors = recipe->no_decay_norms,
                         .mode = (pada_optim_mode)recipe->opt_mode};
+}
+
+double pada_recipe_drop_path(const pada_recipe *recipe, int epoch, int n_epochs)
+{
+    return recipe->drop_path_schedule == PADA_DROP_CONSTANT ? recipe->drop_path
+                                                            : recipe->drop_path * epoch / n_epochs;
 }

@@ -93,6 +93,22 @@ static pada_status plan_phases(trainer *t)
     return PADA_OK;
 }
 
+/* Rates of what the network does not have would be a promise that nobody keeps. */
+static pada_status check_drops(const trainer *t)
+{
+    const pada_recipe *recipe = t->desc->recipe;
+    pada_net_room room;
+
+    PADA_TRY(pada_space_measure(t->env.space, &room));
+    const bool has_dropout = pada_set_has(room.drops, PADA_DROP_ELEMENTS),
+               has_drop_path = pada_set_has(room.drops, PADA_DROP_IMAGES);
+    if ((recipe->dropout == 0 || has_dropout) && (recipe->drop_path == 0 || has_drop_path))
+        return PADA_OK;
+    return PADA_FAIL(PADA_EINVAL, "--%s: the network of space %s has nothing to drop there",
+                     recipe->dropout == 0 || has_dropout ? "drop-path" : "dropout",
+                     t->env.space->ops->name);
+}
+
 /* Which images are trained on, and which are held out. */
 static pada_status choose_images(trainer *t)
 {
@@ -138,6 +154,7 @@ static pada_status begin(trainer *t)
                          "--accumulate %d: steps of so many batches of %d images; there are %d to "
                          "train on",
                          t->env.accumulate, t->env.batch_size, t->env.n_images);
+    PADA_TRY(check_drops(t));
     PADA_TRY(make_loaders(t));
     PADA_TRY(make_room(t));
     t->started = t->saved = t->epoch_started = pada_clock_seconds();
@@ -245,13 +262,30 @@ static void warn(trainer *t, const pada_epoch_metrics *metrics)
     }
 }
 
-/* Validates the weights that will be evaluated. */
+/* Whether an epoch is one of those that are validated. */
+static bool is_validated(const trainer *t, const pada_epoch *epoch)
+{
+    const int64_t every = t->desc->recipe->validate_every;
+
+    return every <= 1 || (epoch->index + 1) % every == 0 || epoch->last;
+}
+
+/* Validates the weights that will be evaluated, and keeps them if they are the best. */
 static pada_status validate(trainer *t, const pada_epoch *epoch, pada_epoch_metrics *metrics)
 {
-    pada_engine_ema_swap(t->desc->engine);
-    const pada_status st = pada_validate(&t->validation, t->desc->engine, &t->within, epoch->index,
-                                         epoch->last, metrics);
-    pada_engine_ema_swap(t->desc->engine);
+    const pada_train_desc *desc = t->desc;
+
+    if (!is_validated(t, epoch)) {
+        pada_validation_skip(metrics);
+        return PADA_OK;
+    }
+    pada_engine_ema_swap(desc->engine);
+    pada_status st =
+        pada_validate(&t->validation, desc->engine, &t->within, epoch->index, epoch->last, metrics);
+    if (st == PADA_OK && desc->best)
+        st = pada_keeper_offer(&t->keeper, desc->run, desc->best, desc->engine,
+                               pada_epoch_metrics_get(metrics, "val_top1"));
+    pada_engine_ema_swap(desc->engine);
     return st;
 }
 
@@ -362,6 +396,20 @@ static pada_epoch describe_epoch(const trainer *t)
     return epoch;
 }
 
+/* What batch number `batch` of the next step drops. */
+static void set_drops(trainer *t, int batch)
+{
+    const pada_recipe *recipe = t->desc->recipe;
+
+    pada_engine_set_drops(t->desc->engine,
+                          &(pada_drop_step){.seed = recipe->seed,
+                                            .step = steps_done(t),
+                                            .batch = batch,
+                                            .dropout = recipe->dropout,
+                                            .drop_path = pada_recipe_drop_path(
+                                                recipe, t->now.epoch, t->now.what.n_epochs)});
+}
+
 /* The batches of the next step, of n_images that the epoch has left: the gradient is the mean over all images. */
 static pada_status run_step(trainer *t, const pada_epoch *epoch, int n_images)
 {
@@ -371,7 +419,8 @@ static pada_status run_step(trainer *t, const pada_epoch *epoch, int n_images)
     const int whole = left;
     pada_draws draws;
 
-    while (left > 0) {
+    for (int batch = 0; left > 0; batch++) {
+        set_drops(t, batch);
         PADA_TRY(pada_loader_next(t->loader, &draws));
         PADA_ASSERT(draws.batch.n > 0 && draws.batch.n <= left);
         draws.joins = left < whole;
@@ -412,12 +461,22 @@ static pada_status run_epoch(trainer *t)
     return after_step(t);
 }
 
+pada_status pada_train_check(const pada_train_desc *desc)
+{
+    trainer t = {.desc = desc};
+    const pada_status st = begin(&t);
+
+    end(&t);
+    return st;
+}
+
 pada_status pada_train(const pada_train_desc *desc)
 {
     trainer t = {.desc = desc};
     pada_status st;
 
     st = begin(&t);
+    if (st == PADA_OK && desc->run && desc->lock) st = pada_run_lock_take(desc->lock, desc->run);
     if (st == PADA_OK) st = pada__trainer_resume(&t);
     while (st == PADA_OK && !is_done(&t))
         st = run_epoch(&t);

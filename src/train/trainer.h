@@ -2,7 +2,7 @@
  *
  * A run is a function of its description. It may be stopped after any step, or die, and is continued
  * by calling pada_train again with the same description: it resumes from the newest checkpoint and
- * ends with the same bits. Nothing is written before everything has been checked. A folder whose images
+ * ends with the same bits. Nothing is written, nor a folder made, before everything has been checked. A folder whose images
  * were others is PADA_EDATA; one without room for the checkpoints PADA_EIO, before the first step. */
 #ifndef PADA_TRAIN_TRAINER_H
 #define PADA_TRAIN_TRAINER_H
@@ -13,7 +13,9 @@
 #include "engine/engine.h"
 #include "strategy/strategy.h"
 #include "train/epoch_metrics.h"
+#include "train/keeper.h"
 #include "train/recipe.h"
+#include "train/run_config.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -51,17 +53,22 @@ typedef struct pada_train_desc {
     const pada_dataset *data; /* the training split open, and with `validate` val or test */
     const pada_recipe *recipe;
     const pada_strategy_ops *strategy;
-    const void *settings;      /* of the strategy */
-    const char *run;           /* run folder; NULL: nothing is stored (one supernet only) */
-    const char *config;        /* RUN/config.yaml: stored, or compared (run_config.h); or NULL */
-    const char *start;         /* JSON of this start, added to RUN/env.json; or NULL */
-    double checkpoint_seconds; /* between checkpoints; 0: only at the end */
-    int64_t checkpoint_steps;  /* also every so many steps; 0: not */
-    double max_seconds;        /* stop then; 0: never */
+    const void *settings; /* of the strategy */
+    const char *run;      /* run folder; NULL: nothing is stored (one supernet only) */
+    pada_run_lock *lock;  /* taken for it, and left to the caller; NULL: the caller has it */
+    const char *config;   /* RUN/config.yaml: stored, or compared (run_config.h); or NULL */
+    const char *start;    /* JSON of this start, added to RUN/env.json; or NULL */
+    /* of the one network: what validates better than ever is kept (keeper.h); NULL: not. Needs `run` and `validate`. */
+    const pada_model_about *best;
+    double checkpoint_seconds;         /* between checkpoints; 0: only at the end */
+    int64_t checkpoint_steps;          /* also every so many steps; 0: not */
+    double max_seconds;                /* stop then; 0: never */
     const volatile sig_atomic_t *stop; /* stop as soon as it is not 0; may be NULL */
     pada_train_listener listener;
 } pada_train_desc;
 
+/* What pada_train would refuse before it writes anything, for callers that make its folder themselves. */
+pada_status pada_train_check(const pada_train_desc *desc);
 /* Trains to the end. A stop is PADA_ESTOPPED, with a checkpoint written if there is a run folder. */
 pada_status pada_train(const pada_train_desc *desc);
 

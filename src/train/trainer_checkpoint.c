@@ -22,6 +22,7 @@ static void visit(trainer *t, pada_state *state)
     if (t->card_note.data) pada_state_note(state, PADA_DATA_CARD_KEY, t->card_note.data);
     pada_state_array(state, "position", PADA_STATE_I64, t->position, 2);
     pada_engine_visit(desc->engine, state);
+    if (desc->best) pada_keeper_visit(&t->keeper, state);
     if (desc->strategy->visit) desc->strategy->visit(t->strategy, state);
 }
 

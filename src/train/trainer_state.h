@@ -18,6 +18,7 @@ typedef struct trainer {
     pada_subspace within;     /* of the supernet that is being trained */
     pada_loader *loader;
     pada_validation validation;
+    pada_keeper keeper;
     int32_t *images_of;           /* [n_images + n_held_out] the image that a number means */
     int32_t *labels;              /* [n_images] */
     int32_t *order;               /* [n_images] of the epoch */

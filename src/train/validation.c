@@ -59,6 +59,18 @@ static bool is_chance(const pada_validation *what, int64_t n_right)
     return (double)n_right <= what->n_guessed + 2 * sqrt(what->n * share * (1 - share));
 }
 
+static void add_columns(pada_epoch_metrics *metrics, double loss, double top1, double n_networks)
+{
+    pada_epoch_metrics_add(metrics, loss, "val_loss");
+    pada_epoch_metrics_add(metrics, top1, "val_top1");
+    pada_epoch_metrics_add(metrics, n_networks, "val_networks");
+}
+
+void pada_validation_skip(pada_epoch_metrics *metrics)
+{
+    add_columns(metrics, NAN, NAN, NAN);
+}
+
 pada_status pada_validate(const pada_validation *what, pada_engine *e, const pada_subspace *within,
                           int64_t epoch, bool last, pada_epoch_metrics *metrics)
 {
@@ -86,9 +98,8 @@ pada_status pada_validate(const pada_validation *what, pada_engine *e, const pad
         loss += view.loss * view.n;
         top1 += view.top1;
     }
-    pada_epoch_metrics_add(metrics, loss / what->n, "val_loss");
-    pada_epoch_metrics_add(metrics, 100.0 * (double)top1 / what->n, "val_top1");
-    pada_epoch_metrics_add(metrics, what->network ? 1 : n_batches, "val_networks");
+    add_columns(metrics, loss / what->n, 100.0 * (double)top1 / what->n,
+                what->network ? 1 : n_batches);
     if (last && is_chance(what, top1)) pada_epoch_metrics_warn(metrics, "chance");
     return PADA_OK;
 }

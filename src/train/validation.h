@@ -34,6 +34,9 @@ void pada_validation_deinit(pada_validation *what);
 pada_status pada_validate(const pada_validation *what, pada_engine *e, const pada_subspace *within,
                           int64_t epoch, bool last, pada_epoch_metrics *metrics);
 
+/* The same columns without values, for an epoch that is not validated. */
+void pada_validation_skip(pada_epoch_metrics *metrics);
+
 #ifdef __cplusplus
 }
 #endif

@@ -312,6 +312,41 @@ static void known_keys_are_taken_from_foreign_files(void **state)
     assert_int_equal(pada_options_load_known(options, scratch_path("missing.yaml")), PADA_ENOENT);
 }
 
+/* A preset is a default: files and flags win, and help shows it. */
+static void presets_are_defaults(void **state)
+{
+    static const char first[] = "lr: 0.75\nbatch-size: 8\nnote: first\namp: false\n";
+    static const char second[] = "note: second\ndepth: 3\n";
+    const char *path = scratch_path("preset.yaml"), *config = scratch_path("config.yaml");
+    pada_text help = {0};
+
+    (void)state;
+    assert_ok(pada_options_preset_text(options, "built in", first, strlen(first)));
+    scratch_write(path, second, strlen(second));
+    assert_ok(pada_options_preset(options, path));
+    assert_false(pada_options_given(options, "lr"));
+    pada_options_help(options, &help);
+    assert_non_null(strstr(pada_text_str(&help), "learning rate (default 0.75)"));
+    pada_text_deinit(&help);
+    scratch_write(config, "batch-size: 16\nlr: 0.5\n", 23);
+    assert_ok(parse("--lr", "0.125"));
+    assert_ok(pada_options_load(options, config));
+    assert_true(values.lr == 0.125 && values.batch_size == 16 && values.depth == 3 && !values.amp);
+    assert_string_equal(values.note, "second");
+    assert_string_equal(pada_options_default(options, pada_options_find(options, "note")),
+                        "second");
+}
+
+static void bad_presets_are_named(void **state)
+{
+    (void)state;
+    assert_fails(pada_options_preset_text(options, "built in", "lr: fast\n", 9), PADA_EINVAL,
+                 "built in:1: lr: 'fast' is not a number");
+    assert_fails(pada_options_preset_text(options, "built in", "\nlrr: 1\n", 8), PADA_EINVAL,
+                 "built in:2: unknown key 'lrr' (did you mean lr?)");
+    assert_int_equal(pada_options_preset(options, scratch_path("missing.yaml")), PADA_ENOENT);
+}
+
 static void the_number_of_keys_is_bounded(void **state)
 {
     const char *path = scratch_path("run.yaml");
@@ -722,6 +757,8 @@ int main(void)
         unit(files_without_content_set_nothing),
         unit(file_errors_name_the_line),
         unit(known_keys_are_taken_from_foreign_files),
+        unit(presets_are_defaults),
+        unit(bad_presets_are_named),
         unit(the_number_of_keys_is_bounded),
         unit(only_flat_mappings_are_taken),
         unit(help_lists_every_option),

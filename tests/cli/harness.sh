@@ -10,7 +10,7 @@
 #   expect_only_chance    the same after a training so short that it may have learned nothing, and be told
 #   expect_same A B       two run folders have the same bits
 #   column FILE ARCH NAME   prints what a column of a ranking says about a network
-#   train_and_kill RUN ARGS...   pada train, killed again and again until it is done
+#   train_and_kill RUN ARGS...   pada train, or what $trainer says, killed again and again until it is done
 #   finish                exits with 1 if anything was not as expected
 #
 # A failure prints the command and what was different, and the script goes on.
@@ -116,7 +116,7 @@ train_and_kill() {
     shift
     kills=0
     while :; do
-        "$PADA_BINARY" train "$@" --out "$out" --quiet >"$work/out" 2>"$work/err" &
+        "$PADA_BINARY" "${trainer:-train}" "$@" --out "$out" --quiet >"$work/out" 2>"$work/err" &
         child=$!
         # somewhere in the next moments
         pause=$(awk -v seed="$kills$out" 'BEGIN { srand(seed); printf "%.3f", 0.05 + 0.3 * rand() }')
@@ -126,9 +126,9 @@ train_and_kill() {
         rc=$?
         [ $rc -eq 0 ] && break
         # so that a slow machine comes to an end as well
-        [ $kills -gt 15 ] && { pada train "$@" --out "$out" --quiet; break; }
+        [ $kills -gt 15 ] && { pada "${trainer:-train}" "$@" --out "$out" --quiet; break; }
     done
-    command_line="pada train $*, killed $kills times"
+    command_line="pada ${trainer:-train} $*, killed $kills times"
 }
 
 finish() {

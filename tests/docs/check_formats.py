@@ -38,9 +38,18 @@ def main():
     for found in os.listdir(run):
         if not any(fnmatch.fnmatch(found, name) for name in files):
             fail("Run folder", files, os.listdir(run))
+    final = os.path.join(os.path.dirname(os.path.abspath(run)), "final")  # of `pada retrain`
+    retrained = ["last.safetensors", "best.safetensors", "test.json"]
     for name in files:
-        if name not in ("report.html", "supernets") and not glob.glob(os.path.join(run, name)):
+        if name not in ("report.html", "supernets") and not glob.glob(os.path.join(final if name in retrained else run, name)):
             fail("Run folder", files, os.listdir(run))
+    for found in os.listdir(final):
+        if not any(fnmatch.fnmatch(found, name) for name in files):
+            fail("Run folder of retrain", files, os.listdir(final))
+    with open(os.path.join(final, "test.json"), encoding="utf-8") as file:
+        test = json.load(file)
+    if table(text, "test.json")[0] != list(test) + list(test["best"]):
+        fail("test.json", table(text, "test.json")[0], list(test) + list(test["best"]))
 
     with open(os.path.join(run, "data.json"), encoding="utf-8") as file:
         card = json.load(file)

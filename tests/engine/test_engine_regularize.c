@@ -156,11 +156,11 @@ static void walk(const pada_space *space, pada_builder *b)
     }
     for (int choice = -1; pada_build_choose(b, 0, 0, &choice);)
         y = conv_norm(b, x, choice == 0 ? 1 : 3, choice_label(space, 0, choice));
-    y = pada_build_drop(b, y, PADA_DROP_IMAGES);
+    y = pada_build_drop(b, y, PADA_DROP_IMAGES, 1);
     const pada_term terms[] = {{.kind = PADA_TERM_IDENTITY, .x = x.value},
                                {.kind = PADA_TERM_IDENTITY, .x = y.value}};
     y = pada_build_gap(b, pada_build_sum(b, x.shape, terms, 2), PADA_ACT_RELU);
-    y = pada_build_drop(b, y, PADA_DROP_ELEMENTS);
+    y = pada_build_drop(b, y, PADA_DROP_ELEMENTS, 1);
     pada_build_loss(b, pada_build_linear(b, y, space->config.classes, "classifier"));
 }
 
@@ -312,7 +312,7 @@ static void drop_as_ref(const pada_backend *backend)
     CHECK_OK(pada_backend_find(&ref, "ref"));
     pada_engine *e = branch_engine(backend, &space), *oracle = branch_engine(ref, &space);
     for (int64_t step = 0; step < 3; step++) {
-        const pada_drop_step drops = {9, step, step == 1 ? 0 : 0.4, step == 2 ? 0 : 0.5};
+        const pada_drop_step drops = {9, step, step == 1 ? 0 : 0.4, step == 2 ? 0 : 0.5, (int)step};
         pada_drop_step next = drops;
         next.step += 3;
         train_logits(oracle, &drops, want);
@@ -383,7 +383,7 @@ static void gradients_are_differences(void **state)
 /* Rates grow with the steps. */
 static void drop_step(pada_engine *e, uint64_t seed, int64_t step)
 {
-    const pada_drop_step drops = {seed, step, 0.2, 0.1 + 0.05 * (double)step};
+    const pada_drop_step drops = {seed, step, 0.2, 0.1 + 0.05 * (double)step, 0};
     const pada_optim optim = {.lr = 0.1, .momentum = 0.9};
     const pada_batch b = batch();
     pada_step_stats stats;
@@ -436,15 +436,18 @@ static void masks_keep_the_mean(void **state)
 {
     enum { COUNT = 20000 };
     const double rates[PADA_N_DROPS] = {0.3, 0.3};
-    const pada_drop here = {PADA_DROP_ELEMENTS, 0}, there = {PADA_DROP_ELEMENTS, 1};
-    pada_drops drops, next_step, next_seed;
-    double sums[4] = {0};
-    int equal[4] = {0};
+    const pada_drop here = {PADA_DROP_ELEMENTS, 0, 1}, there = {PADA_DROP_ELEMENTS, 1, 1};
+    const pada_drop half = {PADA_DROP_ELEMENTS, 0, 0.5};
+    pada_drops drops, next_step, next_seed, next_batch;
+    double sums[5] = {0};
+    int equal[5] = {0};
 
     (void)state;
     pada_drops_make(&drops, 5, 17, rates);
     pada_drops_make(&next_step, 5, 18, rates);
     pada_drops_make(&next_seed, 6, 17, rates);
+    next_batch = drops;
+    next_batch.batch = 1;
     for (int i = 0; i < COUNT; i++) {
         const double factor = pada_drop_factor(&drops, &here, 3, i);
         assert_true(factor == 0 || factor == 1 / (1 - 0.3));
@@ -453,7 +456,11 @@ static void masks_keep_the_mean(void **state)
         equal[1] += factor == pada_drop_factor(&next_seed, &here, 3, i);
         equal[2] += factor == pada_drop_factor(&drops, &there, 3, i);
         equal[3] += factor == pada_drop_factor(&drops, &here, 4, i);
+        equal[4] += factor == pada_drop_factor(&next_batch, &here, 3, i);
+        sums[4] += pada_drop_factor(&drops, &half, 3, i) == 0;
     }
+    CHECK_CLOSE(sums[4] / COUNT, 0.15, 4 * 0.0025);
+    CHECK_CLOSE((double)equal[4] / COUNT, 0.7 * 0.7 + 0.3 * 0.3, 4 * 0.0035);
     /* 4 deviations: sqrt(0.3 / 0.7 / 5000) of a mean, sqrt(0.58 * 0.42 / 20000) of a share */
     for (int k = 0; k < 4; k++) {
         CHECK_CLOSE(sums[k] / (COUNT / 4), 1, 4 * 0.00926);

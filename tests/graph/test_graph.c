@@ -299,10 +299,10 @@ static void test_drops(void **state)
         pada_graph_reset(g);
         g->drops = PADA_ONE(PADA_DROP_IMAGES);
         const pada_value x = features(g, 9, 9);
-        assert_int_equal(pada_graph_drop(g, x, PADA_DROP_ELEMENTS), x);
-        assert_int_equal(pada_graph_drop(g, PADA_ZERO, PADA_DROP_IMAGES), PADA_ZERO);
+        assert_int_equal(pada_graph_drop(g, x, PADA_DROP_ELEMENTS, 1), x);
+        assert_int_equal(pada_graph_drop(g, PADA_ZERO, PADA_DROP_IMAGES, 1), PADA_ZERO);
         for (int k = 0; k < 2; k++) {
-            const pada_value y = pada_graph_drop(g, x, PADA_DROP_IMAGES);
+            const pada_value y = pada_graph_drop(g, x, PADA_DROP_IMAGES, 1);
             assert_int_equal(y, x + 1 + k);
             assert_int_equal(g->nodes[y].drop.mask, 2 + k);
             assert_true(pada_shape_equal(g->nodes[y].shape, g->nodes[x].shape));

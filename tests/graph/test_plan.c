@@ -618,15 +618,15 @@ static void test_drops_and_auxiliary_losses(void **state)
         pada_graph_auxiliary_loss(g, pada_graph_linear(g, side, 10, 768, 832), 0.4);
         const pada_value w = pada_graph_conv(g, y, &conv, 128, -1);
         const pada_value branch = pada_graph_drop(
-            g, pada_graph_combine(g, (pada_term[]){pada_norm_term(w)}, 1), PADA_DROP_IMAGES);
+            g, pada_graph_combine(g, (pada_term[]){pada_norm_term(w)}, 1), PADA_DROP_IMAGES, 1);
         const pada_value end = pada_graph_combine(
             g,
             (pada_term[]){{.kind = PADA_TERM_IDENTITY, .x = branch},
                           {.kind = PADA_TERM_IDENTITY, .x = y},
-                          pada_norm_term(pada_graph_drop(g, y, PADA_DROP_IMAGES))},
+                          pada_norm_term(pada_graph_drop(g, y, PADA_DROP_IMAGES, 1))},
             3);
         const pada_value features =
-            pada_graph_drop(g, pada_graph_gap(g, end, PADA_ACT_RELU), PADA_DROP_ELEMENTS);
+            pada_graph_drop(g, pada_graph_gap(g, end, PADA_ACT_RELU), PADA_DROP_ELEMENTS, 1);
         pada_graph_loss(g, pada_graph_linear(g, features, 10, 512, 640));
         CHECK_OK(pada_graph_status(g));
         pada_graph_simplify(g);

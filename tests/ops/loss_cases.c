@@ -70,7 +70,7 @@ bool auxiliary_case(int i, unsigned losses, graph_case *c, char *name, size_t si
 
 static pada_value drop(graph_case *c, pada_value x, pada_drop_kind kind)
 {
-    return pada_graph_drop(c->graph, x, kind);
+    return pada_graph_drop(c->graph, x, kind, 0.75);
 }
 
 static void before_the_classifier(graph_case *c)

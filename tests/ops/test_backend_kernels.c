@@ -496,13 +496,16 @@ static void check_update(vectors *x, const pada_update *update, const char *verb
     for (int k = 0; k < N_RANGES; k++)
         counts[k] = 1 + 3 * k;
     const pada_update_ranges moved = {ranges, update->rule == PADA_RULE_ADAM ? counts : NULL,
-                                      N_RANGES};
+                                      N_RANGES, 1};
+    pada_update of_range = *update;
     x->backend->update(x->device, &(pada_update_buffers){x->at[0], x->at[1], {x->at[2], state}},
                        &moved, update);
-    for (int k = 0; k < N_RANGES; k++)
+    for (int k = 0; k < N_RANGES; k++) {
+        if (k == N_RANGES - 1) of_range.weight_decay = 0;
         for (int64_t i = ranges[k].first; i < ranges[k].first + ranges[k].count; i++)
-            move_element(update, x->is[1][i], (double)counts[k], &x->is[0][i], &x->is[2][i],
+            move_element(&of_range, x->is[1][i], (double)counts[k], &x->is[0][i], &x->is[2][i],
                          &second[i]);
+    }
     x->backend->read(x->device, state, all, have);
     for (int64_t i = 0; i < N_VECTOR; i++)
         CHECK_CLOSE(have[i], second[i], in_ranges(i) ? 1e-6 * (1 + second[i]) : 0);
@@ -534,7 +537,7 @@ static void check_rmsprop_values(const vectors *x)
     for (int i = 0; i < 3; i++) {
         x->backend->write(x->device, at[1], one, &gradients[i]);
         x->backend->update(x->device, &(pada_update_buffers){at[0], at[1], {at[2], at[3]}},
-                           &(pada_update_ranges){&one, NULL, 1}, &update);
+                           &(pada_update_ranges){&one, NULL, 1, 0}, &update);
         x->backend->read(x->device, at[0], one, &w);
         CHECK_CLOSE(w, weights[i], x->backend->dtype == PADA_F64 ? 1e-15 : 1e-6);
     }

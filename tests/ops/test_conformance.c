@@ -335,7 +335,7 @@ static void unknown_pool_act(graph_case *c)
 static void unknown_drop(graph_case *c)
 {
     c->graph->drops = PADA_ANY;
-    case_readout(c, pada_graph_drop(c->graph, case_probe(c, 1), (pada_drop_kind)UNKNOWN_DROP));
+    case_readout(c, pada_graph_drop(c->graph, case_probe(c, 1), (pada_drop_kind)UNKNOWN_DROP, 1));
 }
 
 static void unknown_gate(graph_case *c)

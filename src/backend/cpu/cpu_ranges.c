@@ -60,7 +60,7 @@ typedef struct update_loop {
     const pada_device *d;
     const pada_update_buffers *buffers;
     const pada_update_ranges *ranges;
-    const pada_update *update;
+    pada_update update, without_decay;
 } update_loop;
 
 static float *state_at(const update_loop *l, int state, int64_t at)
@@ -74,18 +74,22 @@ static void update(void *context, int k, int thread)
 {
     const update_loop *l = context;
     const pada_range range = l->ranges->at[k];
+    const bool is_spared = k >= l->ranges->n - l->ranges->n_spared;
 
     (void)thread;
-    l->d->k->update((float *)l->buffers->weights + range.first,
-                    (const float *)l->buffers->grads + range.first, state_at(l, 0, range.first),
-                    state_at(l, 1, range.first), range.count,
-                    l->ranges->counts ? l->ranges->counts[k] : 0, l->update);
+    l->d->k->update(
+        (float *)l->buffers->weights + range.first, (const float *)l->buffers->grads + range.first,
+        state_at(l, 0, range.first), state_at(l, 1, range.first), range.count,
+        l->ranges->counts ? l->ranges->counts[k] : 0, is_spared ? &l->without_decay : &l->update);
 }
 
 void pada_cpu_update(pada_device *d, const pada_update_buffers *buffers,
                      const pada_update_ranges *ranges, const pada_update *by)
 {
-    pada_pool_run(d->pool, ranges->n, update, &(update_loop){d, buffers, ranges, by});
+    update_loop loop = {d, buffers, ranges, *by, *by};
+
+    loop.without_decay.weight_decay = 0;
+    pada_pool_run(d->pool, ranges->n, update, &loop);
 }
 
 static void copy(void *context, int k, int thread)

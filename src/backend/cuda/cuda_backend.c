@@ -322,9 +322,9 @@ static void find_rates(const pada_update *by, const int64_t *counts, int n, cuda
     }
 }
 
-/* clip NULL: none. */
-static void move(pada_device *d, const pada_update_buffers *buffers,
-                 const pada_update_ranges *moved, const pada_update *by, cuda_clip *clip)
+/* Ranges that all have the weight decay of `by`. clip NULL: none. */
+static void move_alike(pada_device *d, const pada_update_buffers *buffers,
+                       const pada_update_ranges *moved, const pada_update *by, cuda_clip *clip)
 {
     cuda_update_job job = update_job(buffers, by);
     cuda_shares rates, roots;
@@ -342,6 +342,21 @@ static void move(pada_device *d, const pada_update_buffers *buffers,
             cuda_note(&d->failure, pada_cuda_update(d->stream, &job, &some), "update");
         }
     }
+}
+
+static void move(pada_device *d, const pada_update_buffers *buffers,
+                 const pada_update_ranges *moved, const pada_update *by, cuda_clip *clip)
+{
+    const int n = moved->n - moved->n_spared;
+    const pada_update_ranges decayed = {.at = moved->at, .counts = moved->counts, .n = n};
+    const pada_update_ranges spared = {.at = moved->at + n,
+                                       .counts = moved->counts ? moved->counts + n : NULL,
+                                       .n = moved->n_spared};
+    pada_update without = *by;
+
+    without.weight_decay = 0;
+    move_alike(d, buffers, &decayed, by, clip);
+    move_alike(d, buffers, &spared, &without, clip);
 }
 
 static void cuda_update(pada_device *d, const pada_update_buffers *buffers,

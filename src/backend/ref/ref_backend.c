@@ -723,7 +723,8 @@ static void ref_update(pada_device *d, const pada_update_buffers *b,
     (void)d;
     FOR_RANGES(i)
     {
-        const double slope = u->grad_scale * ((const double *)b->grads)[i] + u->weight_decay * w[i];
+        const double decay = k < n_ranges - moved->n_spared ? u->weight_decay : 0;
+        const double slope = u->grad_scale * ((const double *)b->grads)[i] + decay * w[i];
         move(w + i, slope, s0 + i, s1 ? s1 + i : NULL, u, moved->counts ? moved->counts[k] : 0);
     }
 }
