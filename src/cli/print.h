@@ -19,4 +19,7 @@ void pada_json_append(pada_text *out, json_t *array, json_t *value);
  * few digits as read back equal. */
 void pada_json_line(pada_text *out, json_t *object);
 
+/* Appends a count for people, right-aligned: 4415620 is "4.42M". */
+void pada_add_count(pada_text *out, int64_t count, int width);
+
 #endif
