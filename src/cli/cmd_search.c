@@ -65,7 +65,7 @@ static const pada_opt options_table[] = {
      .default_value = "evolution",
      .meta = "NAME",
      .names = pada_search_name,
-     .help = "how it searches"},
+     .help = "evolution, random, or pareto: the best for every cost"},
     COST_OPTION("max-macs", max_macs, "no network with more multiply-adds: 400M"),
     COST_OPTION("max-params", max_params, "no network with more parameters"),
     COST_OPTION("min-macs", min_macs, "no network with fewer multiply-adds"),
@@ -277,7 +277,8 @@ static pada_status report_found(const search *s, pada_text *out)
     const pada_search_result *r = &s->result;
 
     if (s->json) return report_json(s, out);
-    pada_text_add(out, "%s: %s, %d networks", s->folder.data, s->algorithm, r->n);
+    pada_text_add(out, "%s: %s, %d network%s", s->folder.data, s->algorithm, r->n,
+                  r->n == 1 ? "" : "s");
     if (r->n < r->n_most) pada_text_add(out, " (no further ones were found)");
     pada_text_add(out, ", %d %s images", pada_evaluator_n_images(s->net.workers[0].evaluator),
                   pada_split_name(s->net.split));
