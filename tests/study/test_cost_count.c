@@ -282,35 +282,33 @@ static void test_draws_of_darts(void **state)
     pada_cost_count_destroy(count);
 }
 
-/* Costs with too many different sums: all networks inside are still drawn, and no others. */
-static void test_coarse_counts(void **state)
+/* Draws networks of costs with too many different sums to be counted exactly: all inside the limits come, and no
+ * others. */
+static void check_coarse(const pada_space *space, const pada_slot_costs *costs, int64_t min,
+                         int64_t max)
 {
-    const pada_space space = space_of("macro", NULL);
-    pada_slot_costs costs;
+    static bool seen[6561];
     pada_cost_count *count;
     pada_path path;
     pada_rng rng;
-    int n_inside = 0, n_drawn = 0, n_tries = 0;
+    int n_inside = 0, n_drawn = 0;
 
-    (void)state;
-    CHECK_OK(pada_slot_costs_count(&costs, &space, PADA_COUNTED_MACS, false));
-    for (int slot = 0; slot < 8; slot++)
-        for (int choice = 0; choice < 3; choice++)
-            costs.cost[slot][choice] += 7 * slot + choice + (slot == 3 && choice == 1);
     for (int i = 0; i < 6561; i++) {
-        pada_path_of_number(&space, i, &path);
-        n_inside += pada_slot_costs_of(&costs, &space, &path) <= 40000000;
+        seen[i] = false;
+        pada_path_of_number(space, i, &path);
+        const int64_t cost = pada_slot_costs_of(costs, space, &path);
+        n_inside += cost >= min && cost <= max;
     }
-    CHECK_OK(pada_cost_count_create(&count, &space, &costs, 0, 40000000));
-    assert_false(pada_cost_count_summary(count)->is_exact);
-    assert_true(pada_cost_count_summary(count)->n_inside >= (uint64_t)n_inside);
-    assert_true(pada_cost_count_summary(count)->n_inside <= (uint64_t)n_inside * 11 / 10);
+    CHECK_OK(pada_cost_count_create(&count, space, costs, min, max));
+    const pada_cost_summary *s = pada_cost_count_summary(count);
+    assert_false(s->is_exact);
+    assert_in_range(s->n_inside, n_inside, n_inside * 11 / 10 + 20);
     pada_rng_init(&rng, 5, "test", 0);
-    static bool seen[6561];
-    for (; n_tries < 50 * n_inside; n_tries++) {
-        if (!pada_cost_count_draw(count, &rng, &path)) continue;
-        assert_true(pada_slot_costs_of(&costs, &space, &path) <= 40000000);
+    for (int i = 0; i < 50 * n_inside; i++) {
         int number = 0;
+        if (!pada_cost_count_draw(count, &rng, &path)) continue;
+        const int64_t cost = pada_slot_costs_of(costs, space, &path);
+        assert_true(cost >= min && cost <= max);
         for (int slot = 0; slot < 8; slot++)
             number = number * 3 + path.choice[slot];
         n_drawn += !seen[number];
@@ -318,6 +316,26 @@ static void test_coarse_counts(void **state)
     }
     assert_int_equal(n_drawn, n_inside);
     pada_cost_count_destroy(count);
+}
+
+static void test_coarse_counts(void **state)
+{
+    const pada_space space = space_of("macro", NULL);
+    pada_slot_costs costs;
+    pada_path path;
+
+    (void)state;
+    CHECK_OK(pada_slot_costs_count(&costs, &space, PADA_COUNTED_MACS, false));
+    for (int slot = 0; slot < 8; slot++)
+        for (int choice = 1; choice < 3; choice++)
+            costs.cost[slot][choice] += 37 * slot + 5 * choice + (slot == 3 && choice == 1);
+    check_coarse(&space, &costs, 1, 40000000);
+    for (int i = 0; i < 20; i++) { /* limits that are costs of networks, to the unit */
+        pada_path_of_number(&space, 300 * i + 7, &path);
+        const int64_t cost = pada_slot_costs_of(&costs, &space, &path);
+        check_coarse(&space, &costs, cost, cost + 100000);
+        check_coarse(&space, &costs, cost > 100000 ? cost - 100000 : 1, cost);
+    }
 }
 
 static void test_out_of_memory(void **state)

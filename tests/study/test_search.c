@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "space/path_index.h"
+#include "study/pareto_order.h"
 #include "study/search_files.h"
 #include "study/search_fixture.h"
 
@@ -274,6 +275,173 @@ static void test_regret(void **state)
     }
 }
 
+/* ---- breeding ---- */
+
+/* A search of a DARTS space, in which canonical forms are the networks themselves, with one bred generation. */
+static void run_bred(const pada_space *space, const pada_search_settings *changed,
+                     pada_search_result *result)
+{
+    pada_cost_limits *limits = limits_of(space, 0);
+    judge j;
+
+    judge_init(&j, space);
+    pada_search_desc desc = desc_of(space, limits, "evolution", &j);
+    desc.settings.generations = 1;
+    desc.settings.tries = 100000;
+    desc.settings.population = 50;
+    desc.settings.parents = changed->parents;
+    desc.settings.mutants = changed->mutants;
+    desc.settings.crossovers = changed->crossovers;
+    CHECK_OK(run_once(&desc, result));
+    judge_deinit(&j);
+    pada_cost_limits_destroy(limits);
+}
+
+/* The k-th best of the first generation. */
+static const pada_path *parent_of(const pada_search_result *r, int k)
+{
+    for (int i = 0; i < r->n; i++)
+        if (r->entries[r->order[i]].generation == 0 && k-- == 0)
+            return &r->entries[r->order[i]].path;
+    fail();
+    return NULL;
+}
+
+static void test_crossovers(void **state)
+{
+    static const char *const no_none[] = {"--no-none", NULL};
+    const pada_space space = space_of("darts", no_none);
+    pada_search_result r;
+
+    (void)state;
+    run_bred(&space, &(pada_search_settings){.parents = 2, .crossovers = 50}, &r);
+    assert_int_equal(r.n, 100);
+    const pada_path *a = parent_of(&r, 0), *b = parent_of(&r, 1);
+    for (int i = 50; i < r.n; i++)
+        for (int slot = 0; slot < space.ops->n_slots; slot++) {
+            const pada_path *child = &r.entries[i].path;
+            const int choice = child->choice[slot];
+            if (!pada_path_takes(&space, child, slot)) continue;
+            assert_true((pada_path_takes(&space, a, slot) && choice == a->choice[slot]) ||
+                        (pada_path_takes(&space, b, slot) && choice == b->choice[slot]));
+        }
+    pada_search_result_deinit(&r);
+}
+
+static void test_mutants(void **state)
+{
+    static const char *const no_none[] = {"--no-none", NULL};
+    enum { N = 150 };
+    const pada_space space = space_of("darts", no_none);
+    double expected = 0, unchanged = 1; /* how many choices change; probability that none does */
+    int n_changed = 0, n_taken = 0, n_first = 0;
+    pada_search_result r;
+
+    (void)state;
+    run_bred(&space, &(pada_search_settings){.parents = 1, .mutants = N}, &r);
+    assert_int_equal(r.n, 50 + N);
+    const pada_path *parent = parent_of(&r, 0);
+    for (int slot = 0; slot < space.ops->n_slots; slot++) {
+        const double n = space.ops->n_choices(&space, slot);
+        if (!pada_path_takes(&space, parent, slot)) continue;
+        expected += 0.1 * (1 - 1 / n);
+        unchanged *= 1 - 0.1 * (1 - 1 / n);
+    }
+    for (int i = 50; i < r.n; i++)
+        for (int slot = 0; slot < space.ops->n_slots; slot++) {
+            const pada_path *child = &r.entries[i].path;
+            if (!pada_path_takes(&space, child, slot)) continue;
+            if (pada_path_takes(&space, parent, slot)) {
+                n_changed += child->choice[slot] != parent->choice[slot];
+            } else { /* an edge that the parent does not have */
+                n_taken++;
+                n_first += child->choice[slot] == 0;
+            }
+        }
+    /* Mutants that are the parent do not count. */
+    CHECK_CLOSE((double)n_changed / N, expected / (1 - unchanged), 0.15 * expected);
+    assert_true(n_taken > N / 4);
+    CHECK_CLOSE((double)n_first / n_taken, 1.0 / 7, 0.1);
+    pada_search_result_deinit(&r);
+}
+
+/* ---- fronts ---- */
+
+/* Whether a is at least as good as b in both, and better in one. */
+static bool beats(const pada_pareto_point *a, const pada_pareto_point *b)
+{
+    return a->gain >= b->gain && a->cost <= b->cost && (a->gain > b->gain || a->cost < b->cost);
+}
+
+/* The next values on either side among the points of the same front, apart, as a share of all of them. */
+static double room_of(const pada_pareto_point *list, int n, const pada_pareto_point *p)
+{
+    double below = -1, above = 1e9, least = 1e9, most = -1, gain_below = 0, gain_above = 0,
+           gain_least = 1e9, gain_most = -1;
+
+    for (int i = 0; i < n; i++) {
+        const pada_pareto_point *q = &list[i];
+        if (q->front != p->front) continue;
+        least = fmin(least, q->cost);
+        most = fmax(most, q->cost);
+        gain_least = fmin(gain_least, q->gain);
+        gain_most = fmax(gain_most, q->gain);
+        if (q->cost < p->cost && q->cost > below) below = q->cost, gain_below = q->gain;
+        if (q->cost > p->cost && q->cost < above) above = q->cost, gain_above = q->gain;
+    }
+    if (p->cost == least || p->cost == most) return INFINITY;
+    return (above - below) / (most - least) + (gain_above - gain_below) / (gain_most - gain_least);
+}
+
+static void test_pareto_order(void **state)
+{
+    enum { N = 200 };
+    pada_pareto_point list[N];
+    pada_rng rng;
+
+    (void)state;
+    pada_rng_init(&rng, 6, "test", 0);
+    for (int i = 0; i < N; i++) /* ties of gains, and no two costs equal */
+        list[i] = (pada_pareto_point){
+            .gain = pada_rng_below(&rng, 50), .cost = (i * 37) % N + 1, .id = i};
+    CHECK_OK(pada_pareto_order(list, N));
+    for (int i = 0; i < N; i++) {
+        int front = 0;
+        bool is_beaten = false;
+        for (int k = 0; k < N; k++) {
+            if (!beats(&list[k], &list[i])) continue;
+            is_beaten = true;
+            if (list[k].front >= front) front = list[k].front + 1;
+        }
+        assert_int_equal(list[i].front, front); /* behind all that beat it */
+        assert_true(is_beaten == (list[i].front > 0));
+        const double room = room_of(list, N, &list[i]);
+        if (isinf(room))
+            assert_true(isinf(list[i].room));
+        else
+            CHECK_CLOSE(list[i].room, room, 1e-12);
+        if (i == 0) continue;
+        const bool same = list[i].front == list[i - 1].front;
+        assert_true(list[i].front >= list[i - 1].front);
+        assert_true(!same || list[i].room <= list[i - 1].room);
+    }
+}
+
+/* Points that are equal in both are in one front. */
+static void test_pareto_copies(void **state)
+{
+    pada_pareto_point list[] = {{.gain = 1, .cost = 1, .id = 0}, {.gain = 1, .cost = 1, .id = 1},
+                                {.gain = 1, .cost = 2, .id = 2}, {.gain = 2, .cost = 2, .id = 3},
+                                {.gain = 0, .cost = 1, .id = 4}, {.gain = 2, .cost = 2, .id = 5}};
+    static const int fronts[] = {0, 0, 1, 0, 1, 0};
+
+    (void)state;
+    CHECK_OK(pada_pareto_order(list, 6));
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(list[i].front, fronts[list[i].id]);
+    CHECK_OK(pada_pareto_order(list, 0));
+}
+
 static bool dominates(const pada_search_entry *a, const pada_search_entry *b)
 {
     const int64_t cost_a = a->cost[PADA_COST_MACS], cost_b = b->cost[PADA_COST_MACS];
@@ -328,7 +496,7 @@ static void test_pareto(void **state)
         }
     }
     print_message("area below the front: %.4f by pareto, %.4f at random\n", area[0], area[1]);
-    assert_true(area[0] > area[1]);
+    assert_true(area[0] > area[1] + 0.7);
     judge_deinit(&j);
     pada_cost_limits_destroy(limits);
 }
@@ -406,6 +574,30 @@ static void test_several_limits(void **state)
             us += path.choice[slot] == 1 ? 150 + slot : path.choice[slot] == 2 ? 100 + slot : 0;
         assert_true(cost.macs <= 60000000 && cost.params >= 1500000 && us <= 1700);
         assert_int_equal(pada_cost_limits_cost(limits, PADA_COST_LATENCY, &path), us);
+    }
+    pada_cost_limits_destroy(limits);
+}
+
+/* Networks are drawn inside the tightest limit, here one network in 10^9, whichever it is. */
+static void test_tight_second_limit(void **state)
+{
+    const pada_space space = space_of("proxyless", NULL);
+    pada_cost_limit given[PADA_COST_KINDS] = {{.is_known = true, .max = 600000000},
+                                              {.is_known = true, .max = 2250000}};
+    pada_cost_limits *limits;
+    pada_path path;
+    pada_rng rng;
+
+    (void)state;
+    CHECK_OK(pada_slot_costs_count(&given[0].costs, &space, PADA_COUNTED_MACS, false));
+    CHECK_OK(pada_slot_costs_count(&given[1].costs, &space, PADA_COUNTED_PARAMS, false));
+    CHECK_OK(pada_cost_limits_create(&limits, &space, given));
+    const pada_cost_summary *s = pada_cost_limits_summary(limits, PADA_COST_PARAMS);
+    assert_true((double)s->n_inside / (double)s->n_networks < 1e-7);
+    pada_rng_init(&rng, 1, "test", 0);
+    for (int i = 0; i < 100; i++) {
+        assert_true(pada_cost_limits_draw(limits, &rng, &path));
+        assert_true(pada_cost_limits_cost(limits, PADA_COST_PARAMS, &path) <= 2250000);
     }
     pada_cost_limits_destroy(limits);
 }
@@ -537,9 +729,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_algorithms),
         cmocka_unit_test(test_regret),
+        cmocka_unit_test(test_crossovers),
+        cmocka_unit_test(test_mutants),
+        cmocka_unit_test(test_pareto_order),
+        cmocka_unit_test(test_pareto_copies),
         cmocka_unit_test(test_pareto),
         cmocka_unit_test(test_few_networks),
         cmocka_unit_test(test_several_limits),
+        cmocka_unit_test(test_tight_second_limit),
         cmocka_unit_test(test_impossible_limits),
         cmocka_unit_test(test_wrong_settings),
         cmocka_unit_test_setup_teardown(test_files, scratch_setup, scratch_teardown),
