@@ -239,6 +239,7 @@ static pada_status search_networks(search *s)
                                    .seed = s->seed,
                                    .user = s,
                                    .evaluate = evaluate,
+                                   .stop = is_time_to_stop,
                                    .progress = end_generation};
 
     pada_meter_init(&s->meter, s->quiet, s->json);
@@ -260,7 +261,7 @@ static pada_status report_json(const search *s, pada_text *out)
     json_t *object = json_object();
 
     pada_json_set(out, object, "algorithm", json_string(s->algorithm));
-    pada_json_set(out, object, "seed", json_integer((json_int_t)s->seed));
+    pada_json_set(out, object, "seed", pada_json_count(s->seed));
     pada_json_set(out, object, "folder", json_string(s->folder.data));
     pada_json_set(out, object, "split", json_string(pada_split_name(s->net.split)));
     pada_json_set(out, object, "images",

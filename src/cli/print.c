@@ -18,6 +18,11 @@ void pada_json_append(pada_text *out, json_t *array, json_t *value)
     if (json_array_append_new(array, value) != 0) out_of_memory(out);
 }
 
+json_t *pada_json_count(uint64_t n)
+{
+    return n <= INT64_MAX ? json_integer((json_int_t)n) : json_real((double)n);
+}
+
 void pada_json_line(pada_text *out, json_t *object)
 {
     (void)pada_json_print_line(object, out); /* its status is that of the text */

@@ -38,11 +38,6 @@ void pada_add_feasible(pada_text *out, const pada_cost_limits *limits,
     }
 }
 
-static json_t *json_count(uint64_t n)
-{
-    return n <= INT64_MAX ? json_integer((json_int_t)n) : json_real((double)n);
-}
-
 static json_t *json_limit(int64_t limit)
 {
     return limit > 0 ? json_integer(limit) : json_null();
@@ -59,7 +54,7 @@ static json_t *json_cost(pada_text *out, const pada_cost_summary *s, const pada_
     pada_json_set_number(out, object, "mean", s->mean);
     pada_json_set(out, object, "min", json_limit(given->min));
     pada_json_set(out, object, "max", json_limit(given->max));
-    pada_json_set(out, object, "inside", json_count(s->n_inside));
+    pada_json_set(out, object, "inside", pada_json_count(s->n_inside));
     pada_json_set_number(out, object, "share", share_of(s));
     pada_json_set(out, object, "exact", json_boolean(s->is_exact));
     return object;
@@ -77,7 +72,7 @@ void pada_json_set_feasible(pada_text *out, json_t *object, const pada_cost_limi
         n = s->n_networks;
         pada_json_append(out, list, json_cost(out, s, &given[kind], pada_cost_names[kind]));
     }
-    pada_json_set(out, object, "networks", json_count(n));
+    pada_json_set(out, object, "networks", pada_json_count(n));
     pada_json_set(out, object, "costs", list);
 }
 

@@ -27,7 +27,8 @@ check "$(cat "$work/out")" != "$(cat "$work/search_form")"
 # ---- a supernet ----
 
 run=$work/run
-small='--channels 4 --cells 1 --epochs 1 --batch-size 500 --validate 0 --no-events --quiet'
+small_run='--epochs 1 --batch-size 500 --validate 0 --no-events --quiet'
+small="--channels 4 --cells 1 $small_run"
 pada train $small --out "$run"
 expect_rc 0
 search() {
@@ -115,6 +116,18 @@ largest=$(sed 's/.*"macs", "smallest": [0-9]*, "largest": \([0-9]*\),.*/\1/' "$w
 pada search "$run" --limit 100 --min-macs "$largest" --quiet # 3x3 everywhere, and nothing else
 expect_rc 0
 expect_out_has ': evolution, 1 network (no further ones were found)'
+
+# Another space, and several supernets: each network has the score of the one that judges it.
+pada train --space macro --channels 4 --features 16 $small_run --out "$work/macro"
+pada search "$work/macro" --limit 100 --max-params 30k --budget 20 --quiet
+expect_rc 0
+check "$(awk -F, 'NR > 1 && $6 > 30000' "$work/macro/search/best.csv")" = ''
+pada train --method fewshot --child-epochs 1 --channels 4 --cells 1 $small_run --out "$work/few"
+pada search "$work/few" --limit 100 --budget 20 --quiet
+expect_rc 0
+pada rank "$work/few" --limit 100 --networks 2 --quiet
+arch=$(sed -n 2p "$work/few/search/best.csv" | cut -d, -f2)
+check "$(column "$work/few/ranking.csv" "$arch" score)" = "$(sed -n 2p "$work/few/search/best.csv" | cut -d, -f3).0"
 
 # Without a run folder, and from one that may only be read.
 weights=$(ls "$run"/ckpt/*.safetensors | tail -n 1)
