@@ -122,14 +122,14 @@ pada train --space macro --channels 4 --features 16 $small_run --out "$work/macr
 pada search "$work/macro" --limit 100 --max-params 30k --budget 20 --quiet
 expect_rc 0
 check "$(awk -F, 'NR > 1 && $6 > 30000' "$work/macro/search/best.csv")" = ''
-pada train --method fewshot --child-epochs 1 --channels 4 --cells 1 $small_run --out "$work/few"
+pada train --method fewshot --split-edges 0 --child-epochs 1 --channels 4 --cells 1 $small_run --out "$work/few"
 pada search "$work/few" --limit 100 --budget 20 --quiet
 expect_rc 0
 pada rank "$work/few" --limit 100 --networks 2 --quiet
 arch=$(sed -n 2p "$work/few/search/best.csv" | cut -d, -f2)
 check "$(column "$work/few/ranking.csv" "$arch" score)" = "$(sed -n 2p "$work/few/search/best.csv" | cut -d, -f3).0"
 
-# Without a run folder, and from one that may only be read.
+# Without a run folder.
 weights=$(ls "$run"/ckpt/*.safetensors | tail -n 1)
 mkdir "$work/empty" && cd "$work/empty" || exit 1
 pada search --weights "$weights" --channels 4 --cells 1 --limit 100 --population 4 --generations 1 --mutants 2 --crossovers 2 --quiet
