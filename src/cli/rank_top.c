@@ -61,21 +61,6 @@ static void add_score(pada_text *out, const pada_ranking_table *t, const pada_ra
     }
 }
 
-/* 4415620 is "4.42M". */
-static void add_count(pada_text *out, int64_t count, int width)
-{
-    static const char units[] = " kMGT";
-    double x = (double)count;
-    int unit = 0;
-
-    for (; x >= 999.5 && unit < 4; unit++)
-        x /= 1000;
-    if (unit == 0)
-        pada_text_add(out, "%*.0f", width, x);
-    else
-        pada_text_add(out, "%*.*f%c", width - 1, x < 9.995 ? 2 : x < 99.95 ? 1 : 0, x, units[unit]);
-}
-
 static void add_heading(pada_text *out, const pada_rank_top *top)
 {
     const pada_ranking_table *t = top->table;
@@ -101,8 +86,8 @@ static pada_status add_line(pada_text *out, const pada_rank_top *top, int i)
         pada_add_number(out, rank > 0 ? rank : NAN, 0, 7);
     }
     if (top->costs) {
-        add_count(out, row->cost.macs, 8);
-        add_count(out, row->cost.params, 8);
+        pada_add_count(out, row->cost.macs, 8);
+        pada_add_count(out, row->cost.params, 8);
     }
     pada_text_add(out, "  ");
     PADA_TRY(t->space.ops->format(&t->space, &row->path, NULL, out));

@@ -457,6 +457,17 @@ static pada_status write_all(const ranking *r)
     return st;
 }
 
+/* Whether it can be written: found out now, not after the work. */
+static pada_status check_out(const char *out)
+{
+    pada_writer *writer;
+
+    if (!out) return PADA_OK;
+    PADA_TRY(pada_writer_begin(&writer, out));
+    pada_writer_abort(writer);
+    return PADA_OK;
+}
+
 pada_status pada_ranking_run(const pada_ranking_desc *desc, pada_ranking_table *asked)
 {
     ranking r = {.desc = desc,
@@ -464,14 +475,11 @@ pada_status pada_ranking_run(const pada_ranking_desc *desc, pada_ranking_table *
                  .n_images = pada_evaluator_n_images(desc->workers[0].evaluator),
                  .n_supernets = desc->family ? pada_family_count(desc->family) : 1};
     pada__results_found found;
-    pada_writer *writer;
     pada_status st;
 
-    PADA_ASSERT(desc->n_workers >= 1);
+    PADA_ASSERT(desc->n_workers >= 1 && (desc->out || desc->scores));
     if (asked) *asked = (pada_ranking_table){0};
-    /* Found out now, not after the work. */
-    PADA_TRY(pada_writer_begin(&writer, desc->out));
-    pada_writer_abort(writer);
+    PADA_TRY(check_out(desc->out));
     PADA_TRY(check_paths(&r));
     if ((st = open_scores(&r, &found)) != PADA_OK) goto out;
     if ((st = list_networks(&r)) != PADA_OK) goto out;
@@ -479,7 +487,7 @@ pada_status pada_ranking_run(const pada_ranking_desc *desc, pada_ranking_table *
     note_found(&r, found);
     if ((st = evaluate_all(&r)) != PADA_OK) goto out;
     if (desc->scores && (st = keep_copies(&r)) != PADA_OK) goto out;
-    if ((st = write_all(&r)) != PADA_OK) goto out;
+    if (desc->out && (st = write_all(&r)) != PADA_OK) goto out;
     if (asked) st = make_table(&r, desc->n_paths, asked);
     if (!desc->scores) unlink(r.scores_path);
 out:

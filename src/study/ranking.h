@@ -42,7 +42,7 @@ typedef struct pada_ranking_desc {
     const pada_family *family; /* NULL: one supernet */
     const pada_path *paths;    /* [n_paths], all different */
     int n_paths;
-    const char *out;    /* replaced when all is done */
+    const char *out;    /* replaced when all is done; NULL, where there are scores: not wanted */
     const char *scores; /* folder, which is made, or NULL */
     bool writes_all;    /* `out` gets all networks of the file of scores, not only `paths` */
     void *user;

@@ -69,6 +69,12 @@ def main():
     if table(text, "ranking.csv")[0] != header(os.path.join(run, "ranking.csv")):
         fail("ranking.csv", table(text, "ranking.csv")[0], header(os.path.join(run, "ranking.csv")))
 
+    for name in ("search/best.csv", "search/history.csv"):
+        if table(text, name)[0] != header(os.path.join(run, name)):
+            fail(name, table(text, name)[0], header(os.path.join(run, name)))
+    if header(os.path.join(run, "search/front.csv")) != header(os.path.join(run, "search/best.csv")):
+        sys.exit("search/front.csv: other columns than best.csv")
+
     with open(sorted(glob.glob(os.path.join(run, "ckpt", "*.safetensors")))[-1], "rb") as file:
         tensors = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
     documented = table(text, "Weights and checkpoints")[0]

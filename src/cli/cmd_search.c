@@ -1,0 +1,411 @@
+/* cmd_search.c - `pada search`: the best networks of a supernet, inside limits. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "cli/command.h"
+#include "cli/print.h"
+#include "cli/progress.h"
+#include "cli/run_args.h"
+#include "cli/search_print.h"
+#include "cli/stop_signal.h"
+#include "engine/engine_statistics.h"
+#include "study/search_files.h"
+#include "study/search_scores.h"
+#include "train/run_config.h"
+
+#define DEFAULT_FOLDER "search"
+#define SCORES         "scores"
+
+enum { MILESTONE_SECONDS = 60 };
+
+typedef struct search {
+    pada_run_args run_args;
+    pada_search_settings settings;
+    const char *algorithm, *out;
+    int64_t max_macs, min_macs, max_params, min_params;
+    int form; /* 0: final, 1: search */
+    double max_seconds;
+    int64_t in_flight; /* 0: as many as the backend likes */
+    int64_t top;
+    uint64_t seed;
+    bool dry_run, quiet, json;
+
+    const char *run; /* the folder, or NULL */
+    pada_supernet net;
+    pada_space space;
+    pada_run_lock lock;                      /* of the run */
+    pada_text folder, scores_dir;            /* of results, and of scores */
+    const pada_search_algorithm *how;        /* of that name */
+    pada_cost_limit limits[PADA_COST_KINDS]; /* as given */
+    pada_cost_limits *counted;               /* the same, counted */
+    pada_search_result result;
+    const volatile sig_atomic_t *stop_signal;
+    double start; /* clock */
+    pada_meter meter;
+    int n_before;         /* evaluations of earlier generations */
+    int n_most;           /* evaluations of all, at most */
+    int n_new;            /* that were not there already */
+    double evaluating_at; /* clock at the first of them */
+    double best;          /* top-1 of earlier generations */
+} search;
+
+#define COST_OPTION(option_name, field, text)                                                   \
+    {                                                                                           \
+        .name = option_name, .type = PADA_OPT_INT, .offset = offsetof(search, field), .min = 1, \
+        .max = 1e18, .meta = "N", .help = text                                                  \
+    }
+
+static const pada_opt options_table[] = {
+    {.name = "algorithm",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(search, algorithm),
+     .default_value = "evolution",
+     .meta = "NAME",
+     .names = pada_search_name,
+     .help = "evolution, random, or pareto: the best for every cost"},
+    COST_OPTION("max-macs", max_macs, "no network with more multiply-adds: 400M"),
+    COST_OPTION("max-params", max_params, "no network with more parameters"),
+    COST_OPTION("min-macs", min_macs, "no network with fewer multiply-adds"),
+    COST_OPTION("min-params", min_params, "no network with fewer parameters"),
+    {.name = "form",
+     .type = PADA_OPT_CHOICE,
+     .offset = offsetof(search, form),
+     .default_value = "final",
+     .choices = "final|search",
+     .help = "costs are those of the network by itself, or of the path in the supernet"},
+    {.name = "dry-run",
+     .type = PADA_OPT_BOOL,
+     .offset = offsetof(search, dry_run),
+     .help = "only say what the limits leave; needs no RUN"},
+    {.name = "out",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(search, out),
+     .meta = "DIR",
+     .help = "where the files go (default: " DEFAULT_FOLDER " in RUN, or here)"},
+    {.name = "top",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(search, top),
+     .default_value = "10",
+     .min = 0,
+     .max = INT32_MAX,
+     .meta = "N",
+     .help = "how many of the best networks are shown"},
+    {.name = "seed",
+     .type = PADA_OPT_U64,
+     .offset = offsetof(search, seed),
+     .default_value = "0",
+     .meta = "N",
+     .help = "seed of the search"},
+    {.name = "in-flight",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(search, in_flight),
+     .min = 1,
+     .max = PADA_MAX_IN_FLIGHT,
+     .meta = "N",
+     .help = PADA_IN_FLIGHT_HELP},
+    {.name = "max-seconds",
+     .type = PADA_OPT_DOUBLE,
+     .offset = offsetof(search, max_seconds),
+     .min = 0,
+     .max = 1e9,
+     .meta = "S",
+     .help = "stop after S seconds with exit code 75; the same command resumes it"},
+    {.name = "quiet",
+     .type = PADA_OPT_BOOL,
+     .offset = offsetof(search, quiet),
+     .help = "no progress, only messages"},
+    {.name = "json",
+     .type = PADA_OPT_BOOL,
+     .offset = offsetof(search, json),
+     .help = "one JSON object"},
+    {.name = NULL},
+};
+
+static pada_status bind(void *self, pada_options *options)
+{
+    search *s = self;
+
+    PADA_TRY(pada_options_bind(options, options_table, s));
+    PADA_TRY(pada_options_bind(options, pada_search_options, &s->settings));
+    return pada_run_args_bind(options, &s->run_args);
+}
+
+/* ---- limits ---- */
+
+static pada_status set_limit(search *s, pada_cost_kind kind, pada_counted what, int64_t min,
+                             int64_t max)
+{
+    pada_cost_limit *limit = &s->limits[kind];
+
+    *limit = (pada_cost_limit){.is_known = true, .min = min, .max = max};
+    return pada_slot_costs_count(&limit->costs, &s->space, what, s->form == 1);
+}
+
+/* Costs of networks, and what they may be. A further one is a line here (PADA_COST_LATENCY: in microseconds). */
+static pada_status set_limits(search *s)
+{
+    PADA_TRY(set_limit(s, PADA_COST_MACS, PADA_COUNTED_MACS, s->min_macs, s->max_macs));
+    PADA_TRY(set_limit(s, PADA_COST_PARAMS, PADA_COUNTED_PARAMS, s->min_params, s->max_params));
+    return pada_cost_limits_create(&s->counted, &s->space, s->limits);
+}
+
+static pada_status report_feasible(const search *s, pada_text *out)
+{
+    pada_text space = {0};
+
+    pada_space_describe(&s->space, &space);
+    if (s->json) {
+        json_t *object = json_object();
+        pada_json_set(out, object, "space", json_string(pada_text_str(&space)));
+        pada_json_set_feasible(out, object, s->counted, s->limits);
+        pada_json_line(out, object);
+    } else {
+        pada_text_add(out, "%s: %" PRIu64 " networks\n\n", pada_text_str(&space),
+                      pada_cost_limits_summary(s->counted, PADA_COST_MACS)->n_networks);
+        pada_add_feasible(out, s->counted, s->limits);
+    }
+    if (space.status != PADA_OK) out->status = space.status;
+    pada_text_deinit(&space);
+    return out->status;
+}
+
+/* ---- searching ---- */
+
+/* However short the time is, one network is evaluated: repeating the command gets on. */
+static bool is_time_to_stop(void *user)
+{
+    const search *s = user;
+    const bool is_late = s->max_seconds > 0 && pada_clock_seconds() - s->start >= s->max_seconds;
+
+    return *s->stop_signal || (is_late && s->n_new > 0);
+}
+
+static void show_progress(void *user, const pada_ranking_progress *p)
+{
+    search *s = user;
+    const double now = pada_clock_seconds();
+    const int n_done = s->n_before + p->n_done;
+    char best[32] = "";
+
+    if (s->n_new++ == 0) s->evaluating_at = now - p->seconds;
+    if (s->n_before > 0) snprintf(best, sizeof best, "best %.4g %%", s->best);
+    pada_meter_show_count(&s->meter, pada_meter_has_passed(&s->meter, MILESTONE_SECONDS),
+                          &(pada_meter_count){.what = "evaluations",
+                                              .n_done = n_done,
+                                              .n_total = s->n_most,
+                                              .seconds_left = (now - s->evaluating_at) / s->n_new *
+                                                              (s->n_most - n_done),
+                                              .detail = best});
+}
+
+static void end_generation(void *user, const pada_search_progress *p)
+{
+    search *s = user;
+
+    s->n_before = p->n_done;
+    s->best = p->best->score.top1;
+}
+
+static pada_status evaluate(void *user, const pada_path *paths, int n, pada_search_score *scores)
+{
+    search *s = user;
+    const int n_new = s->n_new;
+    const pada_status st = pada_search_scores(&(pada_ranking_desc){.workers = s->net.workers,
+                                                                   .n_workers = s->net.n_workers,
+                                                                   .family = s->net.family,
+                                                                   .paths = paths,
+                                                                   .n_paths = n,
+                                                                   .scores = s->scores_dir.data,
+                                                                   .user = s,
+                                                                   .stop = is_time_to_stop,
+                                                                   .progress = show_progress},
+                                              scores);
+
+    if (st != PADA_ESTOPPED) return st;
+    return PADA_FAIL(
+        st, "stopped after %d new evaluations, at most %d are left; the same command resumes it",
+        s->n_new, s->n_most - s->n_before - (s->n_new - n_new));
+}
+
+static pada_status search_networks(search *s)
+{
+    const pada_search_desc desc = {.space = &s->space,
+                                   .limits = s->counted,
+                                   .algorithm = s->how,
+                                   .settings = s->settings,
+                                   .seed = s->seed,
+                                   .user = s,
+                                   .evaluate = evaluate,
+                                   .stop = is_time_to_stop,
+                                   .progress = end_generation};
+
+    pada_meter_init(&s->meter, s->quiet, s->json);
+    const pada_status st = pada_search_run(&desc, &s->result);
+    pada_meter_end(&s->meter);
+    pada_stop_signal_end(); /* nobody asks for requests any more */
+    return st;
+}
+
+/* ---- the result ---- */
+
+static const char *statistics_name(const search *s)
+{
+    return pada_statistics_name(pada_engine_statistics(s->net.workers[0].engine));
+}
+
+static pada_status report_json(const search *s, pada_text *out)
+{
+    json_t *object = json_object();
+
+    pada_json_set(out, object, "algorithm", json_string(s->algorithm));
+    pada_json_set(out, object, "seed", pada_json_count(s->seed));
+    pada_json_set(out, object, "folder", json_string(s->folder.data));
+    pada_json_set(out, object, "split", json_string(pada_split_name(s->net.split)));
+    pada_json_set(out, object, "images",
+                  json_integer(pada_evaluator_n_images(s->net.workers[0].evaluator)));
+    pada_json_set(out, object, "statistics", json_string(statistics_name(s)));
+    pada_json_set_feasible(out, object, s->counted, s->limits);
+    pada_json_set_found(out, object, &s->space, &s->result, (int)s->top);
+    pada_json_line(out, object);
+    return out->status;
+}
+
+static pada_status report_found(const search *s, pada_text *out)
+{
+    const pada_search_result *r = &s->result;
+
+    if (s->json) return report_json(s, out);
+    pada_text_add(out, "%s: %s, %d network%s", s->folder.data, s->algorithm, r->n,
+                  r->n == 1 ? "" : "s");
+    if (r->n < r->n_most) pada_text_add(out, " (no further ones were found)");
+    pada_text_add(out, ", %d %s images", pada_evaluator_n_images(s->net.workers[0].evaluator),
+                  pada_split_name(s->net.split));
+    if (pada_engine_statistics(s->net.workers[0].engine) != PADA_STATISTICS_BATCH)
+        pada_text_add(out, ", %s statistics", statistics_name(s));
+    pada_text_add(out, "\n\n");
+    return pada_add_found(out, &s->space, r, (int)s->top);
+}
+
+/* ---- the command ---- */
+
+static pada_status check_usage(search *s, const pada_options *options)
+{
+    const int n_words = pada_options_n_words(options);
+
+    if (n_words > 1)
+        return PADA_FAIL(PADA_EINVAL, "unexpected word '%s'; see `pada help search`",
+                         pada_options_word(options, 1));
+    if (n_words == 1) s->run = pada_options_word(options, 0);
+    if (!s->run && !s->run_args.weights && !s->dry_run)
+        return PADA_FAIL(PADA_EINVAL, "nothing to search: give a run folder or --weights");
+    PADA_TRY(pada_search_find(&s->how, s->algorithm));
+    return pada_search_most(s->how, &s->settings, &s->n_most);
+}
+
+/* The space and, where there are weights, the images. */
+static pada_status open_space(search *s, const pada_options *options)
+{
+    if (!s->run && !s->run_args.weights) return pada_space_from_args(&s->space, &s->run_args.space);
+    s->run_args.to_choose = true;
+    PADA_TRY(pada_supernet_open(&s->net, &s->run_args, options, s->run));
+    if (s->net.split == PADA_SPLIT_VAL && s->net.data->set_aside[0])
+        pada_meter_say(&s->meter, s->net.data->set_aside);
+    s->space = s->net.space;
+    return PADA_OK;
+}
+
+/* Where results go, and where scores are kept: in the run, unless it may only be read. That they can be written is
+ * found out now, not after the work. */
+static pada_status prepare_folder(search *s)
+{
+    const char *scores_in;
+    pada_text best = {0};
+    pada_writer *writer;
+    pada_status st;
+
+    if (s->out || !s->run)
+        pada_text_add(&s->folder, "%s", s->out ? s->out : DEFAULT_FOLDER);
+    else
+        pada_text_add(&s->folder, "%s/" DEFAULT_FOLDER, s->run);
+    PADA_TRY(s->folder.status);
+    scores_in = s->run && access(s->run, W_OK) == 0 ? s->run : s->folder.data;
+    pada_text_add(&s->scores_dir, "%s/" SCORES, scores_in);
+    PADA_TRY(s->scores_dir.status);
+    PADA_TRY(pada_make_dirs(s->folder.data));
+    pada_remove_orphans(s->folder.data);
+    pada_text_add(&best, "%s/" PADA_SEARCH_BEST, s->folder.data);
+    if ((st = best.status) == PADA_OK) st = pada_writer_begin(&writer, best.data);
+    if (st == PADA_OK) pada_writer_abort(writer);
+    pada_text_deinit(&best);
+    return st;
+}
+
+/* An engine for every network in flight, but none for more networks than there are in a generation. */
+static pada_status load_supernet(search *s)
+{
+    pada_engine_desc desc;
+
+    PADA_TRY(pada_engine_desc_from_args(&desc, &s->run_args.engine));
+    return pada_supernet_load(&s->net, s->seed,
+                              pada_eval_in_flight(desc.backend, (int)s->in_flight, s->n_most));
+}
+
+static pada_status search_supernet(search *s, const pada_options *options, pada_text *out)
+{
+    PADA_TRY(check_usage(s, options));
+    s->stop_signal = pada_stop_signal();
+    if (s->run && pada_path_is_dir(s->run) && !s->dry_run)
+        PADA_TRY(pada_run_lock_take(&s->lock, s->run));
+    PADA_TRY(open_space(s, options));
+    PADA_TRY(set_limits(s));
+    if (s->dry_run) return report_feasible(s, out);
+    PADA_TRY(prepare_folder(s));
+    PADA_TRY(load_supernet(s));
+    PADA_TRY(search_networks(s));
+    PADA_TRY(
+        pada_search_write(&s->result, &s->space, (pada_cost_kind)s->settings.cost, s->folder.data));
+    return report_found(s, out);
+}
+
+static pada_status run(void *self, const pada_options *options)
+{
+    search *s = self;
+    pada_text out = {0};
+
+    s->start = pada_clock_seconds();
+    const pada_status st = search_supernet(s, options, &out);
+    if (st == PADA_OK) fputs(pada_text_str(&out), stdout);
+    pada_text_deinit(&out);
+    pada_search_result_deinit(&s->result);
+    pada_cost_limits_destroy(s->counted);
+    pada_text_deinit(&s->scores_dir);
+    pada_text_deinit(&s->folder);
+    pada_supernet_close(&s->net);
+    pada_run_lock_release(&s->lock);
+    return st;
+}
+
+const pada_command pada_command_search = {
+    .name = "search",
+    .summary = "find the best networks of a supernet, inside limits",
+    .details =
+        "Proposes networks, evaluates them with the weights of a supernet and keeps the best: by "
+        "evolution, at random, or (pareto) for every cost. Limits are counted exactly first, and "
+        "impossible ones are refused with the smallest value that there is. Scores are those of "
+        "`pada rank`, kept in RUN/" SCORES " and never computed twice. It may be stopped at any "
+        "time; the same command resumes it, and the same seed finds the same networks.",
+    .usage = "pada search RUN | --weights FILE.safetensors | --dry-run [options]",
+    .words = "RUN",
+    .examples = "pada search runs/a --max-macs 100M\n"
+                "pada search runs/a --algorithm random --rounds 60 --per-round 100\n"
+                "pada search runs/a --algorithm pareto --cost params --out runs/a/search/front\n"
+                "pada search --space proxyless --image-size 224 --max-macs 400M --dry-run",
+    .state_bytes = sizeof(search),
+    PADA_SPACE_ARGS(search, run_args.space),
+    .bind = bind,
+    .stoppable = true,
+    .run = run,
+};

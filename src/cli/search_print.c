@@ -1,0 +1,163 @@
+/* search_print.c - what limits leave of a space, and what a search found, as text and as JSON. */
+#include "cli/search_print.h"
+
+#include <inttypes.h>
+
+#include "cli/print.h"
+#include "cli/print_metrics.h"
+
+/* ---- limits ---- */
+
+static void add_limit(pada_text *out, int64_t limit)
+{
+    if (limit > 0)
+        pada_text_add(out, " %12" PRId64, limit);
+    else
+        pada_text_add(out, " %12s", "-");
+}
+
+static double share_of(const pada_cost_summary *s)
+{
+    return 100.0 * (double)s->n_inside / (double)s->n_networks;
+}
+
+void pada_add_feasible(pada_text *out, const pada_cost_limits *limits,
+                       const pada_cost_limit given[PADA_COST_KINDS])
+{
+    pada_text_add(out, "%-8s %12s %12s %12s %12s %12s %22s %9s\n", "cost", "smallest", "largest",
+                  "mean", "at least", "at most", "networks inside", "share");
+    for (int kind = 0; kind < PADA_COST_KINDS; kind++) {
+        const pada_cost_summary *s = pada_cost_limits_summary(limits, (pada_cost_kind)kind);
+        if (!s) continue;
+        pada_text_add(out, "%-8s %12" PRId64 " %12" PRId64 " %12.0f", pada_cost_names[kind],
+                      s->smallest, s->largest, s->mean);
+        add_limit(out, given[kind].min);
+        add_limit(out, given[kind].max);
+        pada_text_add(out, " %s%*" PRIu64 " %8.4g%%\n",
+                      s->is_exact ? "" : "<=", s->is_exact ? 22 : 20, s->n_inside, share_of(s));
+    }
+}
+
+static json_t *json_limit(int64_t limit)
+{
+    return limit > 0 ? json_integer(limit) : json_null();
+}
+
+static json_t *json_cost(pada_text *out, const pada_cost_summary *s, const pada_cost_limit *given,
+                         const char *name)
+{
+    json_t *object = json_object();
+
+    pada_json_set(out, object, "name", json_string(name));
+    pada_json_set(out, object, "smallest", json_integer(s->smallest));
+    pada_json_set(out, object, "largest", json_integer(s->largest));
+    pada_json_set_number(out, object, "mean", s->mean);
+    pada_json_set(out, object, "min", json_limit(given->min));
+    pada_json_set(out, object, "max", json_limit(given->max));
+    pada_json_set(out, object, "inside", pada_json_count(s->n_inside));
+    pada_json_set_number(out, object, "share", share_of(s));
+    pada_json_set(out, object, "exact", json_boolean(s->is_exact));
+    return object;
+}
+
+void pada_json_set_feasible(pada_text *out, json_t *object, const pada_cost_limits *limits,
+                            const pada_cost_limit given[PADA_COST_KINDS])
+{
+    json_t *list = json_array();
+    uint64_t n = 0;
+
+    for (int kind = 0; kind < PADA_COST_KINDS; kind++) {
+        const pada_cost_summary *s = pada_cost_limits_summary(limits, (pada_cost_kind)kind);
+        if (!s) continue;
+        n = s->n_networks;
+        pada_json_append(out, list, json_cost(out, s, &given[kind], pada_cost_names[kind]));
+    }
+    pada_json_set(out, object, "networks", pada_json_count(n));
+    pada_json_set(out, object, "costs", list);
+}
+
+/* ---- networks ---- */
+
+static int n_shown(const pada_search_result *result, int top)
+{
+    return top < result->n ? top : result->n;
+}
+
+pada_status pada_add_found(pada_text *out, const pada_space *space,
+                           const pada_search_result *result, int top)
+{
+    const bool has_latency = result->n > 0 && result->entries[0].cost[PADA_COST_LATENCY] >= 0;
+
+    pada_text_add(out, "%6s %8s %7s %7s%s  architecture\n", "place", "score %", "MACs", "params",
+                  has_latency ? "      ms" : "");
+    for (int i = 0; i < n_shown(result, top); i++) {
+        const pada_search_entry *e = &result->entries[result->order[i]];
+        pada_text_add(out, "%6d %8.6g", i + 1, e->score.top1);
+        pada_add_count(out, e->cost[PADA_COST_MACS], 8);
+        pada_add_count(out, e->cost[PADA_COST_PARAMS], 8);
+        if (has_latency) pada_text_add(out, " %7.3f", (double)e->cost[PADA_COST_LATENCY] / 1000);
+        pada_text_add(out, "  ");
+        PADA_TRY(space->ops->format(space, &e->path, NULL, out));
+        pada_text_add(out, "\n");
+    }
+    return out->status;
+}
+
+static json_t *json_arch(pada_text *out, const pada_space *space, const pada_path *path)
+{
+    pada_text arch = {0};
+    const pada_status st = space->ops->format(space, path, NULL, &arch);
+
+    if (st != PADA_OK && out->status == PADA_OK) out->status = st;
+    json_t *value = json_string(pada_text_str(&arch));
+    pada_text_deinit(&arch);
+    return value;
+}
+
+static json_t *json_entry(pada_text *out, const pada_space *space, const pada_search_entry *e)
+{
+    json_t *object = json_object();
+
+    pada_json_set(out, object, "arch", json_arch(out, space, &e->path));
+    pada_json_set_number(out, object, "top1", e->score.top1);
+    pada_json_set_number(out, object, "loss", e->score.loss);
+    for (int kind = 0; kind < PADA_COST_KINDS; kind++)
+        if (e->cost[kind] >= 0)
+            pada_json_set(out, object, pada_cost_names[kind], json_integer(e->cost[kind]));
+    return object;
+}
+
+/* The best network of every generation: those of one stand together. */
+static json_t *json_generations(pada_text *out, const pada_space *space,
+                                const pada_search_result *result)
+{
+    json_t *list = json_array();
+
+    for (int first = 0, n; first < result->n; first += n) {
+        const pada_search_entry *best = &result->entries[first];
+        const int generation = best->generation;
+        for (n = 1; first + n < result->n; n++) {
+            const pada_search_entry *e = &result->entries[first + n];
+            if (e->generation != generation) break;
+            if (pada_search_score_is_better(&e->score, &best->score)) best = e;
+        }
+        json_t *object = json_object();
+        pada_json_set(out, object, "generation", json_integer(generation));
+        pada_json_set(out, object, "evaluated", json_integer(n));
+        pada_json_set(out, object, "best", json_entry(out, space, best));
+        pada_json_append(out, list, object);
+    }
+    return list;
+}
+
+void pada_json_set_found(pada_text *out, json_t *object, const pada_space *space,
+                         const pada_search_result *result, int top)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < n_shown(result, top); i++)
+        pada_json_append(out, list, json_entry(out, space, &result->entries[result->order[i]]));
+    pada_json_set(out, object, "evaluated", json_integer(result->n));
+    pada_json_set(out, object, "generations", json_generations(out, space, result));
+    pada_json_set(out, object, "top", list);
+}
