@@ -8,6 +8,8 @@ extern "C" {
 
 /* Seconds since some moment in the past; for differences only. */
 double pada_clock_seconds(void);
+/* Seconds that processors have worked for this process so far, all of its threads together. */
+double pada_clock_work_seconds(void);
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,7 @@
 #include "cli/space_args.h"
 #include "report/draw.h"
 #include "study/best_network.h"
+#include "study/latency_table.h"
 
 #define CANONICAL "canonical"
 #define ISO       "iso"
@@ -17,16 +18,19 @@
 
 typedef struct arch {
     pada_space_args space_args;
-    const char *from, *to, *truth_file;
+    const char *from, *to, *truth_file, *latency_file;
     const char *run; /* folder; NULL: none */
     bool cost, json;
     int form; /* whose costs */
 
     pada_options *config; /* of the run; owns its strings */
     pada_space space;
-    pada_draw draw;          /* of --to; NULL: that is no drawing */
-    pada_score_table *truth; /* NULL without --truth */
+    pada_draw draw;                /* of --to; NULL: that is no drawing */
+    pada_score_table *truth;       /* NULL without --truth */
+    pada_latency_table *latencies; /* NULL without --latency-table */
 } arch;
+
+enum { FINAL, SEARCH }; /* of --form */
 
 /* Forms beside the dialects of the space. */
 static const char *const from_forms[] = {INDEX};
@@ -88,6 +92,12 @@ static const pada_opt options_table[] = {
      .type = PADA_OPT_BOOL,
      .offset = offsetof(arch, cost),
      .help = "multiply-adds and parameters of the stand-alone network"},
+    {.name = "latency-table",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(arch, latency_file),
+     .meta = "FILE",
+     .help =
+         "--cost, and the latency by a table of `pada bench latency`, ProxylessNAS or Once-for-all"},
     {.name = "form",
      .type = PADA_OPT_CHOICE,
      .offset = offsetof(arch, form),
@@ -97,7 +107,7 @@ static const pada_opt options_table[] = {
     {.name = "json",
      .type = PADA_OPT_BOOL,
      .offset = offsetof(arch, json),
-     .help = "one JSON object per line: arch, macs and params (--cost), to (--to)"},
+     .help = "one JSON object per line: arch, macs and params (--cost), latency_ms, to (--to)"},
     {.name = NULL},
 };
 
@@ -195,40 +205,65 @@ static pada_status convert(const arch *a, const pada_path *path, const char *to,
     return ops->format(&a->space, path, to, out);
 }
 
+/* What is said about one path. */
+typedef struct description {
+    pada_text name, converted;
+    pada_cost cost;
+    double latency_ms; /* with a table */
+} description;
+
+static pada_status find_costs(const arch *a, const pada_path *path, description *d)
+{
+    if (a->form == FINAL)
+        pada_space_cost(&a->space, path, &d->cost);
+    else
+        pada_space_search_cost(&a->space, path, &d->cost);
+    return a->latencies ? pada_latency_of(a->latencies, &a->space, path, &d->latency_ms) : PADA_OK;
+}
+
+static void write_json(const arch *a, const description *d, pada_text *out)
+{
+    json_t *object = json_object();
+
+    pada_json_set(out, object, "arch", json_string(pada_text_str(&d->name)));
+    if (a->cost) {
+        pada_json_set(out, object, "macs", json_integer(d->cost.macs));
+        pada_json_set(out, object, "params", json_integer(d->cost.params));
+    }
+    if (a->latencies) pada_json_set(out, object, "latency_ms", json_real(d->latency_ms));
+    if (a->to) pada_json_set(out, object, "to", json_string(pada_text_str(&d->converted)));
+    pada_json_line(out, object);
+}
+
+static void write_text(const arch *a, const description *d, pada_text *out)
+{
+    pada_text_add(out, "%s", pada_text_str(&d->converted));
+    if (a->cost)
+        pada_text_add(out, "  macs %" PRId64 "  params %" PRId64, d->cost.macs, d->cost.params);
+    if (a->latencies) pada_text_add(out, "  latency_ms %.4f", d->latency_ms);
+    if (!a->draw) pada_text_add(out, "\n"); /* a drawing has its own */
+}
+
 /* Appends what is printed for one path. */
 static pada_status describe(const arch *a, const pada_path *path, pada_text *out)
 {
     const char *own = a->space.ops->dialects[0];
-    pada_text name = {0}, converted = {0};
-    pada_cost cost;
+    description d = {.latency_ms = 0};
     pada_status st;
 
-    if (a->form == 0)
-        pada_space_cost(&a->space, path, &cost);
-    else
-        pada_space_search_cost(&a->space, path, &cost);
-    if ((st = convert(a, path, own, &name)) != PADA_OK) goto out;
-    st = a->draw ? draw(a, path, &converted) : convert(a, path, a->to ? a->to : own, &converted);
+    if ((st = find_costs(a, path, &d)) != PADA_OK) goto out;
+    if ((st = convert(a, path, own, &d.name)) != PADA_OK) goto out;
+    st =
+        a->draw ? draw(a, path, &d.converted) : convert(a, path, a->to ? a->to : own, &d.converted);
     if (st != PADA_OK) goto out;
-    if (a->json) {
-        json_t *object = json_object();
-        pada_json_set(out, object, "arch", json_string(pada_text_str(&name)));
-        if (a->cost) {
-            pada_json_set(out, object, "macs", json_integer(cost.macs));
-            pada_json_set(out, object, "params", json_integer(cost.params));
-        }
-        if (a->to) pada_json_set(out, object, "to", json_string(pada_text_str(&converted)));
-        pada_json_line(out, object);
-    } else {
-        pada_text_add(out, "%s", pada_text_str(&converted));
-        if (a->cost)
-            pada_text_add(out, "  macs %" PRId64 "  params %" PRId64, cost.macs, cost.params);
-        if (!a->draw) pada_text_add(out, "\n"); /* a drawing has its own */
-    }
+    if (a->json)
+        write_json(a, &d, out);
+    else
+        write_text(a, &d, out);
     st = out->status;
 out:
-    pada_text_deinit(&name);
-    pada_text_deinit(&converted);
+    pada_text_deinit(&d.name);
+    pada_text_deinit(&d.converted);
     return st;
 }
 
@@ -285,6 +320,14 @@ static pada_status describe_best(const arch *a, pada_text *out)
     return describe(a, &path, out);
 }
 
+static pada_status open_latencies(arch *a)
+{
+    if (a->form != FINAL)
+        return PADA_FAIL(PADA_EINVAL, "--latency-table: latencies are those of --form final");
+    a->cost = true;
+    return pada_latency_table_open(&a->latencies, a->latency_file);
+}
+
 static pada_status describe_all(arch *a, const pada_options *options, pada_text *out)
 {
     int n;
@@ -295,6 +338,7 @@ static pada_status describe_all(arch *a, const pada_options *options, pada_text 
     PADA_TRY(check_form(a, "--from", a->from, from_forms, N_FROM_FORMS));
     PADA_TRY(check_form(a, "--to", a->to, to_forms, N_TO_FORMS));
     a->draw = a->to ? pada_draw_find(a->to) : NULL;
+    if (a->latency_file) PADA_TRY(open_latencies(a));
     PADA_TRY(check_drawing(a, n));
     if (a->truth_file) PADA_TRY(pada_score_table_open(&a->truth, &a->space, a->truth_file));
     return n > 0 ? describe_words(a, options, out) : describe_best(a, out);
@@ -310,6 +354,7 @@ static pada_status run(void *self, const pada_options *options)
     if (st == PADA_OK) fputs(pada_text_str(&out), stdout);
     pada_text_deinit(&out);
     pada_score_table_close(a->truth);
+    pada_latency_table_close(a->latencies);
     pada_options_destroy(a->config);
     return st;
 }
@@ -327,6 +372,7 @@ const pada_command pada_command_arch = {
     .examples = "pada arch --from list 3,3,4,1,3,1 --cost\n"
                 "pada arch --cost runs/a\n"
                 "pada arch 1 --truth truth.csv --to nni\n"
+                "pada arch --space macro 01201201 --latency-table macro.csv\n"
                 "pada arch '|none~0|+|none~0|none~1|+|skip_connect~0|none~1|none~2|' --to iso\n"
                 "pada arch --from list 3,3,4,1,3,1 --to svg > cell.svg",
     .state_bytes = sizeof(arch),

@@ -1,7 +1,6 @@
 /* cmd_bench.c - `pada bench`: how fast this machine trains, evaluates paths and makes images. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -10,10 +9,12 @@
 #include "cli/bench_data.h"
 #include "cli/bench_images.h"
 #include "cli/bench_kernels.h"
+#include "cli/bench_latency.h"
 #include "cli/bench_rank.h"
 #include "cli/command.h"
 #include "cli/data_args.h"
 #include "cli/engine_args.h"
+#include "cli/median.h"
 #include "cli/print.h"
 #include "cli/space_args.h"
 #include "engine/engine.h"
@@ -29,9 +30,9 @@ typedef struct bench {
     pada_data_args data_args;
     pada_engine_args engine_args;
     pada_recipe recipe; /* the changes of images alone */
-    const char *paths_file, *data_name;
+    const char *paths_file, *data_name, *out_file, *table_file;
     int form; /* of `--form` */
-    int64_t burst, batch, repeats, n_paths, n_images, in_flight;
+    int64_t burst, batch, repeats, n_paths, n_images, in_flight, n_checked;
     uint64_t seed;
     bool json, per_path, paced;
 
@@ -56,7 +57,15 @@ static const pada_opt options_table[] = {
      .min = 0,
      .max = 65536,
      .meta = "N",
-     .help = "images in a batch; 0: 64 for step and data, 512 for eval and rank"},
+     .help = "images in a batch; 0: 64 for step and data, 512 for eval and rank, 1 for latency"},
+    {.name = "check",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(bench, n_checked),
+     .default_value = "0",
+     .min = 0,
+     .max = 10000,
+     .meta = "N",
+     .help = "latency: compare what the table says about N random networks with their times"},
     {.name = "data",
      .type = PADA_OPT_STRING,
      .offset = offsetof(bench, data_name),
@@ -84,6 +93,11 @@ static const pada_opt options_table[] = {
      .max = PADA_MAX_IN_FLIGHT,
      .meta = "N",
      .help = "rank: " PADA_IN_FLIGHT_HELP},
+    {.name = "latency-table",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(bench, table_file),
+     .meta = "FILE",
+     .help = "latency: the table to --check, in place of a new one"},
     {.name = "list",
      .also = "paths",
      .type = PADA_OPT_STRING,
@@ -99,14 +113,19 @@ static const pada_opt options_table[] = {
      .max = 100000,
      .meta = "N",
      .help = "random architectures, without --list"},
+    {.name = "out",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(bench, out_file),
+     .meta = "FILE.csv",
+     .help = "latency: the table that is written"},
     {.name = "repeats",
      .type = PADA_OPT_INT,
      .offset = offsetof(bench, repeats),
-     .default_value = "3",
-     .min = 1,
+     .default_value = "0",
+     .min = 0,
      .max = 1000,
      .meta = "N",
-     .help = "timed runs of each architecture"},
+     .help = "timed runs of each architecture; 0: 3, or 25 for latency"},
     {.name = "burst",
      .type = PADA_OPT_INT,
      .offset = offsetof(bench, burst),
@@ -196,19 +215,6 @@ static pada_status run_path(bench *b, const pada_path *path, double *ms)
     return PADA_OK;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts the repeats of a path and returns the middle one. */
-static double median(double *times, int64_t n)
-{
-    qsort(times, (size_t)n, sizeof *times, by_value);
-    return n % 2 ? times[n / 2] : (times[n / 2 - 1] + times[n / 2]) / 2;
-}
-
 /* Multiply-adds that a path really needs: dead edges do not run. */
 static int64_t live_macs(const bench *b, const pada_path *path)
 {
@@ -237,7 +243,7 @@ static pada_status report(const bench *b, const char *what)
     struct rusage usage;
 
     for (int64_t i = 0; i < b->n_paths; i++) {
-        ms += median(b->times_ms + i * b->repeats, b->repeats) / (double)b->n_paths;
+        ms += pada_median(b->times_ms + i * b->repeats, b->repeats) / (double)b->n_paths;
         macs += (double)live_macs(b, &b->list.paths[i]) / (double)b->n_paths;
     }
     const double images = (double)(b->ranks ? b->n_images : b->batch); /* of one run */
@@ -258,7 +264,7 @@ static pada_status report(const bench *b, const char *what)
         pada_json_set(&out, object, "memory_mb", json_real(memory_mb));
         for (int64_t i = 0; b->per_path && i < b->n_paths; i++)
             json_array_append_new(times,
-                                  json_real(median(b->times_ms + i * b->repeats, b->repeats)));
+                                  json_real(pada_median(b->times_ms + i * b->repeats, b->repeats)));
         if (b->per_path)
             pada_json_set(&out, object, "path_ms", times);
         else
@@ -388,6 +394,29 @@ static pada_status measure_data(bench *b)
     return st;
 }
 
+/* Makes engines of its own, one for every part of the networks. */
+static pada_status measure_latency(bench *b)
+{
+    pada_engine_desc desc = {.batch_size = b->batch > 0 ? (int)b->batch : 1};
+    pada_text out = {0};
+
+    PADA_TRY(pada_space_from_args(&b->space, &b->space_args));
+    PADA_TRY(pada_engine_desc_from_args(&desc, &b->engine_args));
+    const pada_bench_latency what = {.space = &b->space,
+                                     .engine = &desc,
+                                     .repeats = b->repeats > 0 ? (int)b->repeats : 25,
+                                     .seed = b->seed,
+                                     .out_file = b->out_file,
+                                     .table_file = b->table_file,
+                                     .n_checked = (int)b->n_checked,
+                                     .json = b->json,
+                                     .per_path = b->per_path};
+    const pada_status st = pada_bench_latency_run(&what, &out);
+    if (st == PADA_OK) fputs(pada_text_str(&out), stdout);
+    pada_text_deinit(&out);
+    return st;
+}
+
 static pada_status measure(bench *b, const char *what)
 {
     b->ranks = strcmp(what, "rank") == 0;
@@ -395,6 +424,7 @@ static pada_status measure(bench *b, const char *what)
     pada_engine_desc desc = {.space = &b->space, .mode = eval ? PADA_EVAL : PADA_TRAIN};
 
     b->mode = desc.mode;
+    if (b->repeats == 0) b->repeats = 3;
     PADA_TRY(pada_space_from_args(&b->space, &b->space_args));
     PADA_TRY(pada_engine_desc_from_args(&desc, &b->engine_args));
     if (b->batch == 0) b->batch = eval ? 512 : 64;
@@ -406,18 +436,21 @@ static pada_status measure(bench *b, const char *what)
 
 static pada_status run(void *self, const pada_options *options)
 {
-    static const char *const kinds[] = {"step", "eval", "rank", "kernels", "data"};
+    static const char *const kinds[] = {"step", "eval", "rank", "kernels", "data", "latency"};
     enum { N_KINDS = sizeof kinds / sizeof *kinds };
     bench *b = self;
     bool known = false;
 
     if (pada_options_n_words(options) != 1)
-        return PADA_FAIL(PADA_EINVAL, "bench takes one word: step, eval, rank, kernels or data");
+        return PADA_FAIL(PADA_EINVAL,
+                         "bench takes one word: step, eval, rank, kernels, data or latency");
     const char *what = pada_options_word(options, 0);
     for (int i = 0; i < N_KINDS; i++)
         known = known || strcmp(what, kinds[i]) == 0;
     if (!known) return pada_fail_unknown(PADA_EINVAL, "bench: unknown word", what, kinds, N_KINDS);
-    const pada_status st = strcmp(what, "data") == 0 ? measure_data(b) : measure(b, what);
+    const pada_status st = strcmp(what, "data") == 0      ? measure_data(b)
+                           : strcmp(what, "latency") == 0 ? measure_latency(b)
+                                                          : measure(b, what);
     pada_bench_rank_deinit(&b->rank);
     pada_engine_destroy(b->engine);
     if (b->device) b->backend->close(b->device);
@@ -431,15 +464,17 @@ extern const pada_command pada_command_bench;
 const pada_command pada_command_bench = {
     .name = "bench",
     .summary =
-        "speed of this machine: training steps, evaluations, rankings, single kernels, images",
+        "speed of this machine: training steps, evaluations, rankings, single kernels, images, parts",
     .details =
         "Times are medians over the repeats, averaged over the architectures: of a training step or an "
         "evaluation of one batch, or (rank) of all images of a ranking, with several networks in flight. Memory "
-        "is that of the whole process on the host. `data` makes training images as a training does, each once.",
-    .usage = "pada bench step|eval|rank|kernels|data [options]",
-    .words = "step|eval|rank|kernels|data",
+        "is that of the whole process on the host. `data` makes training images as a training does, each once. "
+        "`latency` times every part of the networks of a space in their final form and writes a table for --latency-table.",
+    .usage = "pada bench step|eval|rank|kernels|data|latency [options]",
+    .words = "step|eval|rank|kernels|data|latency",
     .examples =
-        "pada bench step --batch-size 64\npada bench eval --list bench/paths30.txt --json\npada bench kernels --threads 1\npada bench data --data photos --image-size 224",
+        "pada bench step --batch-size 64\npada bench eval --list bench/paths30.txt --json\npada bench kernels --threads 1\npada bench data --data photos --image-size 224\n"
+        "pada bench latency --space macro --threads 1 --out macro.csv --check 30",
     .state_bytes = sizeof(bench),
     PADA_SPACE_ARGS(bench, space_args),
     .bind = bind,

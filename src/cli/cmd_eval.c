@@ -11,18 +11,21 @@
 #include "cli/run_args.h"
 #include "engine/engine_statistics.h"
 #include "engine/engine_weights.h"
+#include "study/class_report.h"
 #include "tensor/npy.h"
 
 typedef struct eval {
     pada_run_args run_args;
     const char *arch, *dialect, *logits_file;
     uint64_t seed;
-    bool json;
+    bool json, per_class;
 
     pada_supernet net;
     pada_path *paths; /* [n_paths], owned */
     int n_paths;
-    float *logits; /* [images, classes], owned; NULL without --logits */
+    float *logits;      /* [images, classes], owned; NULL without --logits and --per-class */
+    int32_t *labels;    /* [images], owned; NULL without --per-class, as the next one */
+    const char **names; /* [classes], owned; the names are the data set's */
 } eval;
 
 static const pada_opt options_table[] = {
@@ -48,11 +51,15 @@ static const pada_opt options_table[] = {
      .offset = offsetof(eval, logits_file),
      .meta = "FILE.npy",
      .help = "write the scores of one architecture, float32 [images, classes]"},
+    {.name = "per-class",
+     .type = PADA_OPT_BOOL,
+     .offset = offsetof(eval, per_class),
+     .help = "recall and precision of every class, with 95 % intervals"},
     {.name = "json",
      .type = PADA_OPT_BOOL,
      .offset = offsetof(eval, json),
      .help = "one JSON object per line: arch, split, images, top1, top5 (%), loss, seconds, "
-             "weights_hash, statistics"},
+             "weights_hash, statistics, report (--per-class)"},
     {.name = NULL},
 };
 
@@ -95,11 +102,20 @@ static pada_status read_paths(eval *v, const pada_options *options, int first)
     return space->is_final ? keep_network(v) : PADA_OK;
 }
 
-/* Makes room for the scores, and finds out now whether the file can be written. */
-static pada_status prepare_logits(eval *v)
+static pada_status make_logits(eval *v)
+{
+    void *memory;
+
+    PADA_TRY(pada_calloc(&memory, (size_t)pada_evaluator_n_images(v->net.workers[0].evaluator),
+                         (size_t)v->net.data->n_classes * sizeof *v->logits));
+    v->logits = memory;
+    return PADA_OK;
+}
+
+/* Finds out now whether the file of the scores can be written. */
+static pada_status prepare_logits(const eval *v)
 {
     pada_writer *writer;
-    void *memory;
 
     if (!v->logits_file) return PADA_OK;
     if (v->n_paths > 1)
@@ -107,9 +123,25 @@ static pada_status prepare_logits(eval *v)
                          v->n_paths);
     PADA_TRY(pada_writer_begin(&writer, v->logits_file));
     pada_writer_abort(writer);
-    PADA_TRY(pada_calloc(&memory, (size_t)pada_evaluator_n_images(v->net.workers[0].evaluator),
-                         (size_t)v->net.data->n_classes * sizeof *v->logits));
-    v->logits = memory;
+    return PADA_OK;
+}
+
+/* What reports need to know about the data. */
+static pada_status prepare_classes(eval *v)
+{
+    const int n_images = pada_evaluator_n_images(v->net.workers[0].evaluator);
+    const pada_dataset *data = v->net.data;
+    void *memory;
+
+    if (!v->per_class) return PADA_OK;
+    PADA_TRY(pada_calloc(&memory, (size_t)n_images, sizeof *v->labels));
+    v->labels = memory;
+    PADA_TRY(pada_calloc(&memory, (size_t)data->n_classes, sizeof *v->names));
+    v->names = memory;
+    for (int i = 0; i < n_images; i++)
+        v->labels[i] = data->ops->label(data, v->net.split, i);
+    for (int c = 0; c < data->n_classes && data->ops->class_name; c++)
+        v->names[c] = data->ops->class_name(data, c);
     return PADA_OK;
 }
 
@@ -126,6 +158,8 @@ static pada_status prepare(eval *v, const pada_options *options)
     PADA_TRY(pada_supernet_open(&v->net, &v->run_args, options, run));
     PADA_TRY(read_paths(v, options, has_run));
     PADA_TRY(prepare_logits(v));
+    if (v->logits_file || v->per_class) PADA_TRY(make_logits(v));
+    PADA_TRY(prepare_classes(v));
     return pada_supernet_load(&v->net, v->seed, 1);
 }
 
@@ -134,38 +168,77 @@ static double percent(int part, int whole)
     return 100.0 * part / whole;
 }
 
+/* One result. */
+typedef struct description {
+    const char *arch;
+    const pada_evaluation *result;
+    double top1, top5, seconds;
+    const pada_class_report *report; /* NULL without --per-class */
+} description;
+
+static void write_json(const eval *v, const description *d, pada_text *out)
+{
+    const pada_engine *engine = v->net.workers[0].engine;
+    json_t *object = json_object();
+    char hash[17];
+
+    snprintf(hash, sizeof hash, "%016" PRIx64, pada_engine_weights_hash(engine));
+    pada_json_set(out, object, "arch", json_string(d->arch));
+    pada_json_set(out, object, "split", json_string(pada_split_name(v->net.split)));
+    pada_json_set(out, object, "images", json_integer(d->result->n_images));
+    pada_json_set(out, object, "top1", json_real(d->top1));
+    pada_json_set(out, object, "top5", json_real(d->top5));
+    pada_json_set(out, object, "loss", json_real(d->result->loss));
+    pada_json_set(out, object, "seconds", json_real(d->seconds));
+    pada_json_set(out, object, "weights_hash", json_string(hash));
+    pada_json_set(out, object, "statistics",
+                  json_string(pada_statistics_name(pada_engine_statistics(engine))));
+    if (d->report)
+        pada_json_set(out, object, "report", pada_class_report_json(d->report, v->names));
+    pada_json_line(out, object);
+}
+
+static void write_text(const eval *v, const description *d, pada_text *out)
+{
+    pada_text_add(out,
+                  "%s\n  images %d %s  top-1 %.2f %%  top-5 %.2f %%  loss %.4f  seconds %.2f\n",
+                  d->arch, d->result->n_images, pada_split_name(v->net.split), d->top1, d->top5,
+                  d->result->loss, d->seconds);
+    if (d->report) pada_class_report_print(d->report, v->names, out);
+}
+
+/* Counts the scores of the network that was evaluated last; NULL without --per-class. */
+static pada_status make_report(const eval *v, int n_images, pada_class_report **report)
+{
+    *report = NULL;
+    if (!v->per_class) return PADA_OK;
+    PADA_TRY(pada_class_report_create(report, v->net.data->n_classes));
+    return pada_class_report_add(*report, v->logits, v->labels, n_images);
+}
+
 /* Appends what is printed for one path. */
 static pada_status describe(const eval *v, const pada_path *path, const pada_evaluation *result,
                             double seconds, pada_text *out)
 {
     const pada_space *space = &v->net.space;
-    const double top1 = percent(result->top1, result->n_images);
-    const double top5 = percent(result->top5, result->n_images);
-    const pada_engine *engine = v->net.workers[0].engine;
+    pada_class_report *report = NULL;
     pada_text name = {0};
     pada_status st = space->ops->format(space, path, NULL, &name);
 
-    if (st == PADA_OK && v->json) {
-        char hash[17];
-        json_t *object = json_object();
-        snprintf(hash, sizeof hash, "%016" PRIx64, pada_engine_weights_hash(engine));
-        pada_json_set(out, object, "arch", json_string(name.data));
-        pada_json_set(out, object, "split", json_string(pada_split_name(v->net.split)));
-        pada_json_set(out, object, "images", json_integer(result->n_images));
-        pada_json_set(out, object, "top1", json_real(top1));
-        pada_json_set(out, object, "top5", json_real(top5));
-        pada_json_set(out, object, "loss", json_real(result->loss));
-        pada_json_set(out, object, "seconds", json_real(seconds));
-        pada_json_set(out, object, "weights_hash", json_string(hash));
-        pada_json_set(out, object, "statistics",
-                      json_string(pada_statistics_name(pada_engine_statistics(engine))));
-        pada_json_line(out, object);
-    } else if (st == PADA_OK) {
-        pada_text_add(out,
-                      "%s\n  images %d %s  top-1 %.2f %%  top-5 %.2f %%  loss %.4f  seconds %.2f\n",
-                      name.data, result->n_images, pada_split_name(v->net.split), top1, top5,
-                      result->loss, seconds);
+    if (st == PADA_OK) st = make_report(v, result->n_images, &report);
+    if (st == PADA_OK) {
+        const description d = {.arch = name.data,
+                               .result = result,
+                               .top1 = percent(result->top1, result->n_images),
+                               .top5 = percent(result->top5, result->n_images),
+                               .seconds = seconds,
+                               .report = report};
+        if (v->json)
+            write_json(v, &d, out);
+        else
+            write_text(v, &d, out);
     }
+    pada_class_report_destroy(report);
     pada_text_deinit(&name);
     return st == PADA_OK ? out->status : st;
 }
@@ -193,7 +266,7 @@ static pada_status evaluate(eval *v, pada_text *out)
                                     &v->paths[i], v->logits, &result));
         PADA_TRY(describe(v, &v->paths[i], &result, pada_clock_seconds() - start, out));
     }
-    return v->logits ? pada_npy_write_f32(v->logits_file, v->logits, dims, 2) : PADA_OK;
+    return v->logits_file ? pada_npy_write_f32(v->logits_file, v->logits, dims, 2) : PADA_OK;
 }
 
 static pada_status run(void *self, const pada_options *options)
@@ -207,6 +280,8 @@ static pada_status run(void *self, const pada_options *options)
     if (st == PADA_OK) fputs(pada_text_str(&out), stdout);
     pada_text_deinit(&out);
     pada_free(v->logits);
+    pada_free(v->labels);
+    pada_free(v->names);
     pada_free(v->paths);
     pada_supernet_close(&v->net);
     return st;
@@ -224,7 +299,7 @@ const pada_command pada_command_eval = {
     .usage = "pada eval [RUN] STRING... [--weights FILE.safetensors] [options]",
     .words = "RUN",
     .examples =
-        "pada eval runs/a --arch-dialect list 3,3,3,3,3,3\n"
+        "pada eval runs/a --arch-dialect list 3,3,3,3,3,3 --per-class\n"
         "pada eval --arch-dialect list 3,3,3,3,3,3 --weights w.safetensors --data cifar-10-batches-bin\n"
         "pada eval --arch-dialect list 1,3,0,2,1,4 --seed 7 --limit 256 --logits l.npy",
     .state_bytes = sizeof(eval),

@@ -94,7 +94,8 @@ static void op_term(pada_builder *b, pada_feature x, pada_darts_op op, int strid
     }
 }
 
-void pada_build_darts_op(pada_builder *b, pada_feature x, pada_darts_op op, int stride,
+/* In the final form all but the identity may be dropped. */
+static void dropped_term(pada_builder *b, pada_feature x, pada_darts_op op, int stride,
                          pada_term *term)
 {
     op_term(b, x, op, stride, term);
@@ -102,6 +103,16 @@ void pada_build_darts_op(pada_builder *b, pada_feature x, pada_darts_op op, int 
     const pada_feature y = pada_build_sum(b, strided(x.shape, stride), term, 1);
     *term = (pada_term){.kind = PADA_TERM_IDENTITY,
                         .x = pada_build_drop(b, y, PADA_DROP_IMAGES, 1).value};
+}
+
+void pada_build_darts_op(pada_builder *b, pada_feature x, pada_darts_op op, int stride,
+                         pada_term *term)
+{
+    const pada_part part = {.op = pada_darts_labels[op]};
+
+    if (op != PADA_DARTS_NONE) x = pada_build_part_begin(b, &part, x);
+    dropped_term(b, x, op, stride, term);
+    if (op != PADA_DARTS_NONE) pada_build_part_end_term(b, strided(x.shape, stride), term);
 }
 
 void pada_build_darts_auxiliary(pada_builder *b, pada_feature x, int classes, double weight)

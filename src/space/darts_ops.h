@@ -21,7 +21,7 @@ void pada_build_relu_conv_norm(pada_builder *b, pada_feature x, int c_out, pada_
 void pada_build_darts_auxiliary(pada_builder *b, pada_feature x, int classes, double weight);
 
 /* An operator that keeps the channels. In the search form pools have a norm; in the final form all but the identity may be
- * dropped for an image. */
+ * dropped for an image. All but `none` are parts of the network. */
 void pada_build_darts_op(pada_builder *b, pada_feature x, pada_darts_op op, int stride,
                          pada_term *term);
 

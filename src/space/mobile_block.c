@@ -11,6 +11,15 @@ pada_feature pada_build_conv_norm(pada_builder *b, pada_feature x, const pada_co
     return pada_build_sum(b, z.shape, &norm, 1);
 }
 
+pada_feature pada_build_conv_part(pada_builder *b, pada_feature x, const pada_conv *conv,
+                                  const pada_conv_names *names, const char *op)
+{
+    const pada_part part = {.op = op};
+
+    x = pada_build_part_begin(b, &part, x);
+    return pada_build_part_end(b, pada_build_conv_norm(b, x, conv, names));
+}
+
 /* act(x), each channel by what all of them say about it. */
 static pada_feature squeeze_excite(pada_builder *b, pada_feature x, const pada_mobile_block *block)
 {
@@ -23,7 +32,7 @@ static pada_feature squeeze_excite(pada_builder *b, pada_feature x, const pada_m
     return pada_build_gate(b, x, block->act, s);
 }
 
-pada_feature pada_build_mobile(pada_builder *b, pada_feature x, const pada_mobile_block *block)
+static pada_feature build_block(pada_builder *b, pada_feature x, const pada_mobile_block *block)
 {
     const int hidden = x.shape.c * block->expand;
     const pada_mobile_names *names = block->names;
@@ -56,4 +65,28 @@ pada_feature pada_build_mobile(pada_builder *b, pada_feature x, const pada_mobil
                         .x = pada_build_drop(b, branch, PADA_DROP_IMAGES, block->drop_share).value};
     }
     return pada_build_sum(b, h.shape, terms, block->is_residual ? 2 : 1);
+}
+
+/* Its key is that of ProxylessNAS. */
+pada_feature pada_build_mobile(pada_builder *b, pada_feature x, const pada_mobile_block *block)
+{
+    const pada_part part = {.op = "expanded_conv",
+                            .squeeze = block->squeeze,
+                            .expand = block->expand,
+                            .kernel = block->kernel,
+                            .stride = block->stride,
+                            .skip = block->is_residual};
+
+    x = pada_build_part_begin(b, &part, x);
+    return pada_build_part_end(b, build_block(b, x, block));
+}
+
+void pada_build_mobile_head(pada_builder *b, pada_feature x, const pada_mobile_head *head)
+{
+    x = pada_build_part_begin(b, &(pada_part){.op = "Logits"}, x);
+    x = pada_build_gap(b, x, head->act);
+    if (head->is_dropped && pada_build_is_final(b))
+        x = pada_build_drop(b, x, PADA_DROP_ELEMENTS, 1);
+    x = pada_build_linear(b, x, head->classes, head->classifier);
+    pada_build_loss(b, pada_build_part_end_logits(b, x));
 }

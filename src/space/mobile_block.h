@@ -37,8 +37,22 @@ typedef struct pada_mobile_block {
 /* norm(conv(act(x))) as a sum of its own. */
 pada_feature pada_build_conv_norm(pada_builder *b, pada_feature x, const pada_conv *conv,
                                   const pada_conv_names *names);
+/* The same as a part of the network, by this name. */
+pada_feature pada_build_conv_part(pada_builder *b, pada_feature x, const pada_conv *conv,
+                                  const pada_conv_names *names, const char *op);
 
+/* Is a part of the network. */
 pada_feature pada_build_mobile(pada_builder *b, pada_feature x, const pada_mobile_block *block);
+
+/* The end of a chain, a part as well: the mean of act(x), dropout in training where it is dropped, logits, loss. */
+typedef struct pada_mobile_head {
+    int classes;
+    pada_act act;
+    bool is_dropped;
+    const char *classifier; /* its name */
+} pada_mobile_head;
+
+void pada_build_mobile_head(pada_builder *b, pada_feature x, const pada_mobile_head *head);
 
 /* Whether a layer may be left out, and whether a block adds its input. */
 static inline bool pada_mobile_keeps_shape(int c_in, int c_out, int stride)

@@ -1,4 +1,4 @@
-/* net.c - the net builder, and the walks that declare, build, measure and count a network. */
+/* net.c - the net builder, and the walks that declare, build, measure, count and visit a network. */
 #include "space/net.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef enum purpose { DECLARE_SHARED, DECLARE_SITES, BUILD, COST, MEASURE } purpose;
+typedef enum purpose { DECLARE_SHARED, DECLARE_SITES, BUILD, COST, MEASURE, VISIT } purpose;
 
 enum { UNKNOWN = -1 };
 
@@ -25,6 +25,14 @@ struct pada_builder {
     pada_net_room room,
         most_room; /* MEASURE: so far; with the largest choice of the site that is walked */
     pada_net_room first_room; /* before that site */
+
+    pada_part_visit visit; /* VISIT */
+    void *user;
+    pada_part part; /* that was begun */
+    pada_part_place place;
+    int n_shared_parts;         /* so far */
+    pada_part_place next_place; /* of the next part, where it is not shared */
+    bool is_inside; /* of a space with one part: what is built now is one of its layers */
 
     bool is_auxiliary; /* between begin and end of an auxiliary head */
     int site, choice;  /* whom the next parameters belong to */
@@ -108,6 +116,7 @@ bool pada_build_choose(pada_builder *b, int site, int slot, int *choice)
     b->site = is_there ? site : PADA_SHARED;
     b->choice = is_there ? *choice : 0;
     b->next_param.own = b->next_statistic.own = UNKNOWN;
+    b->next_place = (pada_part_place){slot, site, b->choice, 0};
     return is_there;
 }
 
@@ -178,15 +187,22 @@ static int64_t find_param(const pada_builder *b, const pada_params *map, struct 
     return p->offset;
 }
 
+/* Whether a layer is there at all: most of them are not where a space has one part only. */
+static bool exists(const pada_builder *b)
+{
+    return b->space->part_form == PADA_PART_NONE || b->is_inside;
+}
+
 /* Auxiliary heads are no part of the network that is used. */
 static bool is_counting(const pada_builder *b)
 {
-    return b->purpose == COST && !b->is_auxiliary;
+    return b->purpose == COST && !b->is_auxiliary && exists(b);
 }
 
 /* The next parameter: its offset in the graph that is built, else -1. */
 static int64_t take_param(pada_builder *b, const param_desc *d)
 {
+    if (!exists(b)) return -1;
     if (b->purpose == BUILD) return find_param(b, b->params, &b->next_param, d);
     if (is_declaring(b) && !b->declares_statistics) declare_param(b, d);
     if (is_counting(b)) {
@@ -201,6 +217,7 @@ static int64_t take_param(pada_builder *b, const param_desc *d)
 /* Whether the walk is about running statistics at all. */
 static bool has_statistics(const pada_builder *b)
 {
+    if (!exists(b)) return false;
     return b->purpose == BUILD ? b->graph->statistics != NULL
                                : b->declares_statistics && is_declaring(b);
 }
@@ -228,6 +245,7 @@ static void take_statistics(pada_builder *b, int channels, const char *module, p
 /* Counts a node, and says whether it is one of a graph. */
 static bool adds_node(pada_builder *b, int n_terms)
 {
+    if (!exists(b)) return false;
     b->room.nodes++;
     b->room.terms += n_terms;
     return b->purpose == BUILD;
@@ -413,6 +431,118 @@ void pada_build_auxiliary_end(pada_builder *b, pada_feature logits, double weigh
     if (adds_node(b, 0)) pada_graph_auxiliary_loss(b->graph, logits.value, weight);
 }
 
+/* ---- parts ---- */
+
+static const pada_shape nothing = {1, 1, 1};
+
+/* Counts the part, and says where it stands. */
+static pada_part_place count_part(pada_builder *b)
+{
+    if (b->site == PADA_SHARED) return (pada_part_place){-1, PADA_SHARED, 0, b->n_shared_parts++};
+    const pada_part_place place = b->next_place;
+    b->next_place.number++;
+    return place;
+}
+
+static bool is_same_place(const pada_part_place *a, const pada_part_place *b)
+{
+    return a->site == b->site && a->choice == b->choice && a->number == b->number;
+}
+
+/* A tensor of that shape, made of the images with little work: what a part reads when it is alone. */
+static pada_feature stand_in(pada_builder *b, pada_shape shape)
+{
+    const pada_feature images = pada_build_images(b);
+    const int stride = (images.shape.h - 1) / shape.h + 1;
+    const pada_conv conv = pada_conv_make(images.shape.c, shape.c, 1, stride, 0, PADA_ACT_NONE);
+    pada_term norm;
+
+    if (pada_shape_equal(shape, images.shape)) return images;
+    const pada_feature z = pada_build_conv(b, images, &conv, PADA_BIAS_NONE, "stand_in.conv");
+    if (!pada_shape_equal(z.shape, shape))
+        note(b, PADA_FAIL(PADA_EINVAL, "no part of %dx%d pixels alone in images of %dx%d", shape.h,
+                          shape.w, images.shape.h, images.shape.w));
+    pada_build_norm(b, z, "stand_in.norm", &norm);
+    return pada_build_sum(b, z.shape, &norm, 1);
+}
+
+/* What makes a network of a tensor. */
+static void finish_part(pada_builder *b, pada_feature y)
+{
+    y = pada_build_gap(b, y, PADA_ACT_NONE);
+    pada_build_loss(b, pada_build_linear(b, y, b->space->config.classes, "stand_in.classifier"));
+}
+
+/* A network of a tensor of that shape and nothing else. In place of images and logits, which the other side of a part has
+ * no work with, there is as little as can be. */
+static void build_surroundings(pada_builder *b, pada_shape shape)
+{
+    const int size = b->space->config.image_size;
+    const bool is_images = pada_shape_equal(shape, (pada_shape){3, size, size});
+
+    b->is_inside = true;
+    finish_part(b, stand_in(b, is_images ? nothing : shape));
+    b->is_inside = false;
+}
+
+pada_feature pada_build_part_begin(pada_builder *b, const pada_part *part, pada_feature x)
+{
+    const pada_part_form form = b->space->part_form;
+
+    b->place = count_part(b);
+    b->part = *part;
+    b->part.in = x.shape;
+    if (form == PADA_PART_NONE || !is_same_place(&b->place, &b->space->part)) return x;
+    if (form == PADA_PART_X_ALONE) build_surroundings(b, x.shape);
+    if (form != PADA_PART_ALONE) return x;
+    b->is_inside = true;
+    return stand_in(b, x.shape);
+}
+
+/* Reports a part, and ends a space that has nothing else; `y` is what it made, `rest` what stands for its surroundings. */
+static void end_part(pada_builder *b, pada_feature y, pada_shape rest, bool is_logits)
+{
+    b->part.out = y.shape;
+    if (is_logits) b->part.out.h = b->part.out.w = 0;
+    if (b->purpose == VISIT && b->status == PADA_OK)
+        b->status = b->visit(b->user, &b->part, &b->place);
+    if (!is_same_place(&b->place, &b->space->part)) return;
+    if (b->space->part_form == PADA_PART_Y_ALONE) build_surroundings(b, rest);
+    if (b->space->part_form != PADA_PART_ALONE) return;
+    if (is_logits)
+        pada_build_loss(b, y);
+    else
+        finish_part(b, y);
+    b->is_inside = false;
+}
+
+/* What follows a part is not there where the part is alone. */
+static pada_value value_behind(const pada_builder *b, pada_value value)
+{
+    return b->space->part_form == PADA_PART_NONE ? value : PADA_ZERO;
+}
+
+pada_feature pada_build_part_end(pada_builder *b, pada_feature y)
+{
+    end_part(b, y, y.shape, false);
+    return (pada_feature){value_behind(b, y.value), y.shape};
+}
+
+void pada_build_part_end_term(pada_builder *b, pada_shape shape, pada_term *term)
+{
+    pada_feature y = {PADA_ZERO, shape};
+
+    if (b->is_inside) y = pada_build_sum(b, shape, term, 1);
+    end_part(b, y, shape, false);
+    term->x = value_behind(b, term->x);
+}
+
+pada_feature pada_build_part_end_logits(pada_builder *b, pada_feature logits)
+{
+    end_part(b, logits, nothing, true);
+    return (pada_feature){value_behind(b, logits.value), logits.shape};
+}
+
 void pada_build_tap(pada_builder *b, pada_feature x)
 {
     if (adds_node(b, 0)) pada_graph_tap(b->graph, x.value, x.shape);
@@ -435,14 +565,15 @@ static pada_status walk(pada_builder *b, purpose what_for)
     b->purpose = what_for;
     b->site = PADA_SHARED;
     b->choice = 0;
+    b->n_shared_parts = 0;
     b->space->ops->walk(b->space, b);
     return b->status;
 }
 
-/* The path that a walk is about when nobody gives one. */
+/* The path that a walk is about when nobody gives one. One part of a space is looked for among all choices. */
 static const pada_path *only_path(const pada_space *space)
 {
-    return space->is_final ? &space->network : NULL;
+    return space->is_final && space->part_form == PADA_PART_NONE ? &space->network : NULL;
 }
 
 pada_status pada_space_declare(const pada_space *space, pada_params *params)
@@ -474,7 +605,7 @@ void pada_space_build(const pada_space *space, const pada_params *params, const 
 {
     pada_builder b = {.space = space,
                       .is_final = space->is_final,
-                      .path = path,
+                      .path = space->part_form == PADA_PART_NONE ? path : NULL,
                       .params = params,
                       .graph = graph};
 
@@ -488,7 +619,10 @@ void pada_space_build(const pada_space *space, const pada_params *params, const 
 static void count_cost(const pada_space *space, const pada_path *path, bool is_final,
                        pada_cost *cost)
 {
-    pada_builder b = {.space = space, .is_final = is_final, .path = path, .cost = cost};
+    pada_builder b = {.space = space,
+                      .is_final = is_final,
+                      .path = space->part_form == PADA_PART_NONE ? path : NULL,
+                      .cost = cost};
 
     *cost = (pada_cost){0, 0};
     const pada_status st = walk(&b, COST);
@@ -512,4 +646,16 @@ pada_status pada_space_measure(const pada_space *space, pada_net_room *room)
     PADA_TRY(walk(&b, MEASURE));
     *room = b.room;
     return PADA_OK;
+}
+
+pada_status pada_space_visit_parts(const pada_space *space, const pada_path *path,
+                                   pada_part_visit visit, void *user)
+{
+    pada_space final;
+    pada_builder b = {
+        .space = &final, .is_final = true, .path = path, .visit = visit, .user = user};
+
+    PADA_ASSERT(space->part_form == PADA_PART_NONE);
+    pada_space_finalise(&final, space, &(const pada_path){{0}});
+    return walk(&b, VISIT);
 }

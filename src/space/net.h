@@ -9,6 +9,7 @@
  *   cost      counts multiply-adds and parameters of a path in its final form. Nothing is known about zeros, so
  *             that dead edges count
  *   measure   counts the nodes and terms that the graph of any path may have. Every choice is walked
+ *   visit     reports the parts of a path (part.h), or of every choice
  *
  * Running statistics of batch norms are declared by further walks, into a map of their own.
  *
@@ -96,6 +97,14 @@ void pada_build_loss(pada_builder *b, pada_feature logits);
  * logits is added to the loss. It has parameters, and no costs. */
 void pada_build_auxiliary_begin(pada_builder *b);
 void pada_build_auxiliary_end(pada_builder *b, pada_feature logits, double weight);
+/* What is built between begin and end from `x` to `y` is a part of the network, with its own latency; in and out of `part`
+ * are filled in. Whoever builds it goes on with what the functions return or leave in *term: a space may consist of
+ * that part alone. Parts do not contain parts. */
+pada_feature pada_build_part_begin(pada_builder *b, const pada_part *part, pada_feature x);
+pada_feature pada_build_part_end(pada_builder *b, pada_feature y);
+/* The same where the part is a summand of a sum of that shape, or makes the logits. */
+void pada_build_part_end_term(pada_builder *b, pada_shape shape, pada_term *term);
+pada_feature pada_build_part_end_logits(pada_builder *b, pada_feature logits);
 /* See graph.h. */
 void pada_build_tap(pada_builder *b, pada_feature x);
 void pada_build_probe(pada_builder *b, pada_feature y, const pada_term *terms, int n_terms);

@@ -205,6 +205,14 @@ void pada_space_finalise(pada_space *out, const pada_space *space, const pada_pa
     out->network = *network;
 }
 
+void pada_space_isolate(pada_space *out, const pada_space *space, const pada_part_place *part,
+                        pada_part_form form)
+{
+    pada_space_finalise(out, space, &(const pada_path){{0}});
+    out->part = *part;
+    out->part_form = form;
+}
+
 bool pada_path_takes(const pada_space *space, const pada_path *path, int slot)
 {
     return !space->ops->takes || space->ops->takes(space, path, slot);

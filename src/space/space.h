@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "graph/graph.h"
 #include "space/block_gate.h"
+#include "space/part.h"
 #include "space/sketch.h"
 #include "tensor/params.h"
 
@@ -126,6 +127,9 @@ struct pada_space {
     pada_space_settings settings;
     bool is_final;
     pada_path network; /* of the final form: the only path there is */
+    /* of the form with one part: which one, and what else is there; NONE: the whole network */
+    pada_part_form part_form;
+    pada_part_place part;
 };
 
 /* Finds a space by name; an unknown one is PADA_EINVAL and offers the nearest name. */
@@ -152,6 +156,17 @@ bool pada_space_extreme(const pada_space *space, int i, pada_path *out);
 
 /* The final form of one network of a space. */
 void pada_space_finalise(pada_space *out, const pada_space *space, const pada_path *network);
+
+/* Calls `visit` for every part of a network in its final form, NULL: of all choices, in the order of the walk. A failure ends it
+ * and is returned. */
+typedef pada_status (*pada_part_visit)(void *user, const pada_part *part,
+                                       const pada_part_place *place);
+pada_status pada_space_visit_parts(const pada_space *space, const pada_path *path,
+                                   pada_part_visit visit, void *user);
+/* A space with one network, which consists of one part, or only of what surrounds it (space/part.h): for measurements. Its path
+ * is that of zeros. */
+void pada_space_isolate(pada_space *out, const pada_space *space, const pada_part_place *part,
+                        pada_part_form form);
 
 /* Adds the parameters of a space: shared ones, then by (site, choice). */
 pada_status pada_space_declare(const pada_space *space, pada_params *params);

@@ -120,12 +120,13 @@ static pada_feature walk_input(pada_builder *b, const walked_cell *at, int i, pa
     const int mark = pada_build_enter(b, "cells.%d.preprocess%d", at->place, i);
     pada_term term;
 
+    x = pada_build_part_begin(b, &(pada_part){.op = "preprocess"}, x);
     if (is_halved)
         pada_build_factorised_reduction(b, x, at->channels, &term);
     else
         pada_build_relu_conv_norm(b, x, at->channels, &term);
     pada_build_leave(b, mark);
-    return pada_build_sum(b, shape, &term, 1);
+    return pada_build_part_end(b, pada_build_sum(b, shape, &term, 1));
 }
 
 static pada_feature walk_cell(pada_builder *b, const walked_cell *at, pada_feature before,
@@ -153,13 +154,14 @@ static pada_feature walk_cell(pada_builder *b, const walked_cell *at, pada_featu
 
 static pada_feature walk_stem(pada_builder *b, int channels)
 {
-    const pada_feature images = pada_build_images(b);
-    const pada_conv conv = pada_conv_make(images.shape.c, 3 * channels, 3, 1, 1, PADA_ACT_NONE);
-    const pada_feature z = pada_build_conv(b, images, &conv, PADA_BIAS_NONE, "stem.0");
+    pada_feature x = pada_build_images(b);
+    const pada_conv conv = pada_conv_make(x.shape.c, 3 * channels, 3, 1, 1, PADA_ACT_NONE);
     pada_term norm;
 
-    pada_build_affine_norm(b, z, "stem.1", &norm);
-    return pada_build_sum(b, z.shape, &norm, 1);
+    x = pada_build_part_begin(b, &(pada_part){.op = "stem"}, x);
+    x = pada_build_conv(b, x, &conv, PADA_BIAS_NONE, "stem.0");
+    pada_build_affine_norm(b, x, "stem.1", &norm);
+    return pada_build_part_end(b, pada_build_sum(b, x.shape, &norm, 1));
 }
 
 static bool has_auxiliary(const pada_builder *b, const pada_darts_settings *s, pada_feature x)
@@ -185,8 +187,10 @@ static void walk(const pada_space *space, pada_builder *b)
         before = x;
         x = y;
     }
+    x = pada_build_part_begin(b, &(pada_part){.op = "Logits"}, x);
     x = pada_build_gap(b, x, PADA_ACT_NONE);
-    pada_build_loss(b, pada_build_linear(b, x, space->config.classes, "classifier"));
+    x = pada_build_linear(b, x, space->config.classes, "classifier");
+    pada_build_loss(b, pada_build_part_end_logits(b, x));
 }
 
 /* ---- what is said about a path ---- */

@@ -84,7 +84,7 @@ static pada_feature walk_downsample(pada_builder *b, pada_feature x, int c_out, 
     static const pada_conv_names names = {"downsample.0", "downsample.1"};
     const pada_conv conv = pada_conv_make(x.shape.c, c_out, 1, 2, 0, act);
 
-    return pada_build_conv_norm(b, x, &conv, &names);
+    return pada_build_conv_part(b, x, &conv, &names, "downsample");
 }
 
 static pada_feature walk_layer(pada_builder *b, int layer, pada_feature x)
@@ -125,15 +125,17 @@ static void walk(const pada_space *space, pada_builder *b)
     pada_feature x = pada_build_images(b);
     const pada_conv stem = pada_conv_make(x.shape.c, (int)s->channels, 3, 1, 1, PADA_ACT_NONE);
 
-    x = pada_build_conv_norm(b, x, &stem, &stem_names);
+    x = pada_build_conv_part(b, x, &stem, &stem_names, "Conv");
     for (int layer = 0; layer < N_LAYERS; layer++) {
         x = walk_layer(b, layer, x);
         pada_build_tap(b, x);
     }
     const pada_conv out = pada_conv_make(x.shape.c, (int)s->features, 1, 1, 0, PADA_ACT_NONE);
-    x = pada_build_conv_norm(b, x, &out, &out_names);
-    x = pada_build_gap(b, x, PADA_ACT_RELU);
-    pada_build_loss(b, pada_build_linear(b, x, space->config.classes, "classifier"));
+    x = pada_build_conv_part(b, x, &out, &out_names, "Conv_1");
+    pada_build_mobile_head(b, x,
+                           &(pada_mobile_head){.classes = space->config.classes,
+                                               .act = PADA_ACT_RELU,
+                                               .classifier = "classifier"});
 }
 
 /* ---- what is said about a path ---- */

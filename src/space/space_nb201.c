@@ -131,8 +131,12 @@ static void conv_term(pada_builder *b, pada_feature x, int c_out, int kernel, in
     pada_build_norm(b, z, "op.2", term);
 }
 
+/* All but `none` are parts of the network. */
 static void op_term(pada_builder *b, int op, pada_feature x, pada_term *term)
 {
+    const pada_part part = {.op = pada_nb201_labels[op]};
+
+    if (op != PADA_NB201_NONE) x = pada_build_part_begin(b, &part, x);
     *term =
         (pada_term){.kind = PADA_TERM_IDENTITY, .x = op == PADA_NB201_NONE ? PADA_ZERO : x.value};
     if (op == PADA_NB201_CONV1 || op == PADA_NB201_CONV3) {
@@ -141,6 +145,7 @@ static void op_term(pada_builder *b, int op, pada_feature x, pada_term *term)
         term->kind = PADA_TERM_AVGPOOL;
         term->pool = (pada_pool){3, 1, 1};
     }
+    if (op != PADA_NB201_NONE) pada_build_part_end_term(b, x.shape, term);
 }
 
 /* A cell that is walked: its place in PyTorch's list of cells, and its first site. */
@@ -201,6 +206,7 @@ static pada_feature walk_cell(pada_builder *b, const cell *at, pada_feature x)
 /* The residual block between two stages: conv_b(conv_a(x)) + downsample(pool(x)). */
 static pada_feature walk_reduction(pada_builder *b, int place, pada_shape shape, pada_feature x)
 {
+    x = pada_build_part_begin(b, &(pada_part){.op = "reduction"}, x);
     const pada_conv downsample = same_conv(x.shape.c, shape.c, 1, 1, PADA_ACT_NONE);
     const pada_term halve = {.kind = PADA_TERM_AVGPOOL, .x = x.value, .pool = {2, 2, 0}};
     const pada_shape half = {x.shape.c, shape.h, shape.w};
@@ -219,19 +225,38 @@ static pada_feature walk_reduction(pada_builder *b, int place, pada_shape shape,
         pada_build_conv(b, pooled, &downsample, PADA_BIAS_NONE, "downsample.1");
     terms[1] = (pada_term){.kind = PADA_TERM_IDENTITY, .x = skip.value};
     pada_build_leave(b, mark);
-    return pada_build_sum(b, shape, terms, 2);
+    return pada_build_part_end(b, pada_build_sum(b, shape, terms, 2));
+}
+
+static pada_feature walk_stem(pada_builder *b, int channels)
+{
+    pada_feature x = pada_build_images(b);
+    const pada_conv stem = same_conv(x.shape.c, channels, 3, 1, PADA_ACT_NONE);
+    pada_term norm;
+
+    x = pada_build_part_begin(b, &(pada_part){.op = "stem"}, x);
+    x = pada_build_conv(b, x, &stem, PADA_BIAS_NONE, "stem.0");
+    pada_build_norm(b, x, "stem.1", &norm);
+    return pada_build_part_end(b, pada_build_sum(b, x.shape, &norm, 1));
+}
+
+static void walk_head(pada_builder *b, int classes, pada_feature x)
+{
+    pada_term norm;
+
+    x = pada_build_part_begin(b, &(pada_part){.op = "head"}, x);
+    pada_build_norm(b, x, "lastact.0", &norm);
+    x = pada_build_gap(b, pada_build_sum(b, x.shape, &norm, 1), PADA_ACT_RELU);
+    x = pada_build_linear(b, x, classes, "classifier");
+    pada_build_count_macs(b, classes); /* the benchmark's tables count the bias */
+    pada_build_loss(b, pada_build_part_end_logits(b, x));
 }
 
 static void walk(const pada_space *space, pada_builder *b)
 {
-    const pada_feature images = pada_build_images(b);
-    const pada_conv stem = same_conv(images.shape.c, stage_shape(space, 0).c, 3, 1, PADA_ACT_NONE);
-    pada_feature x = pada_build_conv(b, images, &stem, PADA_BIAS_NONE, "stem.0");
-    pada_term norm;
+    pada_feature x = walk_stem(b, stage_shape(space, 0).c);
     cell at = {.blocks = space->config.blocks};
 
-    pada_build_norm(b, x, "stem.1", &norm);
-    x = pada_build_sum(b, x.shape, &norm, 1);
     for (int stage = 0; stage < N_STAGES; stage++) {
         if (stage > 0) x = walk_reduction(b, at.place++, stage_shape(space, stage), x);
         for (int i = 0; i < n_cells(space); i++) {
@@ -241,11 +266,7 @@ static void walk(const pada_space *space, pada_builder *b)
             at.first_site += cell_sites(space);
         }
     }
-    pada_build_norm(b, x, "lastact.0", &norm);
-    x = pada_build_gap(b, pada_build_sum(b, x.shape, &norm, 1), PADA_ACT_RELU);
-    x = pada_build_linear(b, x, space->config.classes, "classifier");
-    pada_build_count_macs(b, space->config.classes); /* the benchmark's tables count the bias */
-    pada_build_loss(b, x);
+    walk_head(b, space->config.classes, x);
 }
 
 /* ---- what is said about a path ---- */

@@ -213,17 +213,19 @@ static void walk(const pada_space *space, pada_builder *b)
     const pada_conv first =
         pada_conv_make(x.shape.c, width_of(space, FIRST_CONV), 3, 2, 1, PADA_ACT_NONE);
 
-    x = pada_build_conv_norm(b, x, &first, &first_names);
+    x = pada_build_conv_part(b, x, &first, &first_names, "Conv");
     x = walk_first_block(space, b, x);
     for (int layer = 0; layer < PADA_PROXYLESS_LAYERS; layer++) {
         x = walk_layer(space, b, layer, x);
         pada_build_tap(b, x);
     }
     const pada_conv mix = pada_conv_make(x.shape.c, width_of(space, MIX), 1, 1, 0, PADA_ACT_NONE);
-    x = pada_build_conv_norm(b, x, &mix, &mix_names);
-    x = pada_build_gap(b, x, PADA_ACT_RELU6);
-    if (pada_build_is_final(b)) x = pada_build_drop(b, x, PADA_DROP_ELEMENTS, 1);
-    pada_build_loss(b, pada_build_linear(b, x, space->config.classes, "classifier.linear"));
+    x = pada_build_conv_part(b, x, &mix, &mix_names, "Conv_1");
+    pada_build_mobile_head(b, x,
+                           &(pada_mobile_head){.classes = space->config.classes,
+                                               .act = PADA_ACT_RELU6,
+                                               .is_dropped = true,
+                                               .classifier = "classifier.linear"});
 }
 
 /* ---- what is said about a path ---- */

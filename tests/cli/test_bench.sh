@@ -81,7 +81,7 @@ grep -qe '--batch ' -e '--n-paths' -e '--paths' "$work/out" && complain 'shows n
 
 pada bench
 expect_rc 2
-expect_err 'step, eval, rank, kernels or data'
+expect_err 'step, eval, rank, kernels, data or latency'
 pada bench stp
 expect_rc 2
 expect_err "unknown word 'stp'; did you mean 'step'?"

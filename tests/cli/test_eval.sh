@@ -46,6 +46,21 @@ for key in top5 loss seconds; do expect_out_has "\"$key\": "; done
 expect_out_has "\"weights_hash\": \"$init_hash\""
 loss=$(field loss)
 
+# Class by class: the report agrees with the result.
+eval_small --weights "$w" --arch "$arch" --per-class
+expect_rc 0
+expect_no_err
+expect_out_has '  images 20 test  top-1 '
+checks=$((checks + 1))
+[ "$(grep -c '^  recall .*  precision .*  class ' "$work/out")" -eq 10 ] || complain 'not ten classes'
+eval_small --weights "$w" --arch "$arch" --per-class --json
+expect_rc 0
+checks=$((checks + 1))
+python3 -c 'import json, sys; d = json.load(sys.stdin); r = d["report"]; c = r["classes"]
+ok = r["top1"]["percent"] == d["top1"] and r["top5"]["percent"] == d["top5"] and r["images"] == 20
+ok = ok and sum(k["images"] for k in c) == 20 == sum(k["given"] for k in c) and len(c) == 10
+sys.exit(not ok)' <"$work/out" || complain 'the report says something else'
+
 # Fresh weights of the same seed are those of the file; other seeds are others.
 eval_small --seed 7 "$arch" --json
 expect_out_has "\"weights_hash\": \"$init_hash\""
