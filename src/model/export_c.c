@@ -10,6 +10,8 @@
 #include "model/export.h"
 #include "model/export_runtime.h"
 
+enum { BLOCK = 16 }; /* output channels that are computed together */
+
 /* A line of the table; the fields are those of the runtime's `layer`. */
 typedef struct row {
     const char *op;
@@ -23,6 +25,7 @@ typedef struct writer {
     int64_t *places; /* [layers] floats from the start of the work buffer */
     int *last_use;   /* [layers] the last layer that reads it */
     int64_t n_work;
+    int n_zeros;    /* channels of the widest value that a convolution reads */
     float *weights; /* in the order of the table, owned */
     int n_weights, cap_weights;
     pada_text table, out;
@@ -109,17 +112,34 @@ static int64_t add_vector(writer *w, const float *values, int n)
     return values ? at : -1;
 }
 
-/* [out, in, taps] becomes [taps, in, out]. */
-static int64_t add_transposed(writer *w, const float *values, int n_out, int n_in, int n_taps)
+/* [out, in, taps] becomes, for each group and block of BLOCK outputs, [taps, in, BLOCK]; missing outputs are zero. */
+static int64_t add_blocked(writer *w, const float *values, int n_groups, int n_out, int n_in,
+                           int n_taps)
 {
-    const int64_t at = w->n_weights;
-    float *to = add_weights(w, (int64_t)n_out * n_in * n_taps);
+    const int n_blocks = (n_out + BLOCK - 1) / BLOCK;
+    const int64_t at = w->n_weights, block = (int64_t)n_taps * n_in * BLOCK;
+    float *to = add_weights(w, n_groups * n_blocks * block);
 
-    for (int o = 0; to && o < n_out; o++)
+    for (int o = 0; to && o < n_groups * n_out; o++) {
+        const int of_group = o % n_out;
+        float *start = to + (o / n_out * n_blocks + of_group / BLOCK) * block + of_group % BLOCK;
         for (int i = 0; i < n_in; i++)
             for (int t = 0; t < n_taps; t++)
-                to[((int64_t)t * n_in + i) * n_out + o] =
+                start[((int64_t)t * n_in + i) * BLOCK] =
                     values[((int64_t)o * n_in + i) * n_taps + t];
+    }
+    return at;
+}
+
+/* [channels, taps] becomes [taps, channels]. */
+static int64_t add_depthwise(writer *w, const float *values, int n, int n_taps)
+{
+    const int64_t at = w->n_weights;
+    float *to = add_weights(w, (int64_t)n * n_taps);
+
+    for (int c = 0; to && c < n; c++)
+        for (int t = 0; t < n_taps; t++)
+            to[(int64_t)t * n + c] = values[(int64_t)c * n_taps + t];
     return at;
 }
 
@@ -159,8 +179,15 @@ static void add_conv(writer *w, const pada_layer *layer, row *r)
     r->dilation = conv->dilation;
     r->groups = conv->groups;
     r->first = conv->offset;
-    r->weight = add_transposed(w, layer->weight, conv->c_out, conv->c_in / conv->groups,
-                               conv->kernel * conv->kernel);
+    const int n_taps = conv->kernel * conv->kernel;
+    if (pada_conv_grouping(conv) == PADA_DEPTHWISE) {
+        r->op = "DEPTHWISE";
+        r->weight = add_depthwise(w, layer->weight, conv->c_out, n_taps);
+    } else {
+        r->weight = add_blocked(w, layer->weight, conv->groups, conv->c_out / conv->groups,
+                                conv->c_in / conv->groups, n_taps);
+        if (conv->c_in > w->n_zeros) w->n_zeros = conv->c_in;
+    }
     r->bias = add_vector(w, layer->bias, conv->c_out);
 }
 
@@ -168,7 +195,8 @@ static void add_conv(writer *w, const pada_layer *layer, row *r)
 static void add_linear(writer *w, const pada_layer *layer, row *r)
 {
     r->kernel = r->stride = r->dilation = r->groups = 1;
-    r->weight = add_transposed(w, layer->weight, r->out.c, r->in.c, 1);
+    r->weight = add_blocked(w, layer->weight, 1, r->out.c, r->in.c, 1);
+    if (r->in.c > w->n_zeros) w->n_zeros = r->in.c;
     r->bias = add_vector(w, layer->bias, r->out.c);
 }
 
@@ -293,7 +321,9 @@ static void add_numbers(writer *w)
 {
     const int n = w->n_weights;
 
-    pada_text_add(&w->out, "\nstatic float work[%lld];\n", (long long)w->n_work);
+    pada_text_add(&w->out, "\nenum { BLOCK = %d };\nstatic float work[%lld];\n", BLOCK,
+                  (long long)w->n_work);
+    pada_text_add(&w->out, "static const float zeros[%d] = {0};\n", w->n_zeros);
     if (w->desc->weights_file) {
         pada_text_add(&w->out, "static float weights[%d];\nstatic int is_loaded;\n", n);
         return;

@@ -117,17 +117,6 @@ static bool is_its_own(const pada_model_about *about, const pada_param *p)
            pada_path_uses(&about->space, &about->path, p->site, p->choice);
 }
 
-static int64_t largest(const pada_params *map)
-{
-    int64_t most = 0;
-
-    for (int i = 0; i < pada_params_count(map); i++) {
-        const int64_t n = pada_params_get(map, i)->count;
-        if (n > most) most = n;
-    }
-    return most;
-}
-
 /* Reads a tensor out of an engine. */
 typedef void reader(const pada_engine *e, int id, double *to);
 
@@ -153,7 +142,7 @@ static pada_status fill_state(pada_state *state, const pada_model_about *about,
                               const pada_engine *e)
 {
     const pada_params *params = pada_engine_params(e), *statistics = pada_engine_statistics_map(e);
-    const int64_t n = largest(params), n_statistics = largest(statistics);
+    const int64_t n = pada_params_largest(params), n_statistics = pada_params_largest(statistics);
     void *room;
 
     PADA_TRY(note_all(state, about));

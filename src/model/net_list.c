@@ -376,19 +376,10 @@ static pada_status walk(maker *m, const pada_model_about *about)
     return m->status;
 }
 
-static int64_t largest(const pada_params *map)
-{
-    int64_t most = 1;
-
-    for (int i = 0; i < pada_params_count(map); i++)
-        if (pada_params_get(map, i)->count > most) most = pada_params_get(map, i)->count;
-    return most;
-}
-
 static pada_status make_room(maker *m, void **memory)
 {
-    const int64_t n = largest(pada_engine_params(m->e)),
-                  n_statistics = largest(pada_engine_statistics_map(m->e));
+    const int64_t n = pada_params_largest(pada_engine_params(m->e)),
+                  n_statistics = pada_params_largest(pada_engine_statistics_map(m->e));
     const size_t n_nodes = (size_t)m->graph->n_nodes;
     const size_t n_layers = 4 * (n_nodes + (size_t)m->graph->n_terms) + 8;
 

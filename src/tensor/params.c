@@ -173,6 +173,17 @@ int64_t pada_params_elements(const pada_params *params)
     return params->elements;
 }
 
+int64_t pada_params_largest(const pada_params *params)
+{
+    int64_t most = 0;
+
+    for (int i = 0; i < pada_params_count(params); i++) {
+        const int64_t n = pada_params_get(params, i)->count;
+        if (n > most) most = n;
+    }
+    return most;
+}
+
 int pada_params_first(const pada_params *params, int site, int choice)
 {
     int low = 0, high = params->n_items;

@@ -52,6 +52,7 @@ const pada_param *pada_params_get(const pada_params *params,
 int pada_params_find(const pada_params *params, const char *name); /* -1 if there is none */
 /* The first one of (site, choice), which the others follow; the number of parameters if it is behind all of them. */
 int pada_params_first(const pada_params *params, int site, int choice);
+int64_t pada_params_largest(const pada_params *params);  /* elements of the largest tensor */
 int64_t pada_params_elements(const pada_params *params); /* of the buffer, gaps included */
 /* The elements of one (site, choice), or of the shared part; empty if it has no parameters. `first`
  * and `count` are multiples of PADA_PARAM_ALIGN: the gap behind the last tensor is included, so the
