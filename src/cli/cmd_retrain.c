@@ -26,7 +26,7 @@ typedef struct retrain {
     pada_engine_args engine_args;
     pada_recipe recipe;
     pada_train_args train_args;
-    int64_t checkpoint_steps, eval_batch;
+    int64_t checkpoint_steps;
     int keep; /* keep_best */
     int form; /* always final; for readers of config.yaml */
     pada_train_view view;
@@ -83,15 +83,6 @@ static const pada_opt options_table[] = {
      .default_value = "val",
      .choices = "val|test|none", /* in the order of keep_best */
      .help = "keep what validated best: where there is val; by test without it (optimistic); not"},
-    {.name = "eval-batch",
-     .type = PADA_OPT_INT,
-     .offset = offsetof(retrain, eval_batch),
-     .default_value = "512",
-     .min = 1,
-     .max = 65536,
-     .meta = "N",
-     .help = "test images per batch",
-     .session = true},
     {.name = "checkpoint-steps",
      .type = PADA_OPT_INT,
      .offset = offsetof(retrain, checkpoint_steps),
@@ -202,18 +193,19 @@ static pada_status choose_network(retrain *r)
     return PADA_OK;
 }
 
+/* The test has the batches of the training, for which there is room: with running statistics their size does not matter. */
 static pada_status open_all(retrain *r, const pada_options *options)
 {
+    const int batch_size = (int)r->recipe.batch_size;
+
     PADA_TRY(take_from_run(r, options));
     PADA_TRY(open_data(r));
     PADA_TRY(choose_network(r));
     PADA_TRY(pada_evaluator_create(
-        &r->evaluator, &(pada_evaluator_desc){
-                           .data = r->data, .split = r->test, .batch_size = (int)r->eval_batch}));
-    const int test_batch = pada_evaluator_batch_size(r->evaluator);
-    PADA_TRY(pada_training_engine(
-        &r->engine, &r->engine_args, &r->about.space, PADA_STATISTICS_RUNNING, r->data, &r->recipe,
-        r->recipe.batch_size > test_batch ? (int)r->recipe.batch_size : test_batch));
+        &r->evaluator,
+        &(pada_evaluator_desc){.data = r->data, .split = r->test, .batch_size = batch_size}));
+    PADA_TRY(pada_training_engine(&r->engine, &r->engine_args, &r->about.space,
+                                  PADA_STATISTICS_RUNNING, r->data, &r->recipe, batch_size));
     PADA_TRY(pada_data_card_init(&r->about.card, r->data));
     r->about.resize = (pada_resize)r->data_args.resize;
     r->about.crops = (pada_crops)r->data_args.crops;
