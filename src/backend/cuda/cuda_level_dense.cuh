@@ -10,8 +10,8 @@
  *   k   = 2q, 2q + 1, 2q + 8, 2q + 9 of product s of a chunk   is channel 4W chunk + Wq + 4s + 0 .. 3
  *   n   = 2q + e of tile t of a set of columns                 is channel 4W set + Wq + 2t + e
  *
- * Weights are packed in this order (cuda_level_dense_pack.cu). Nothing goes through shared memory, and no warp waits
- * for another. */
+ * Weights are packed in this order (cuda_level_dense_pack.cu). In cuda_level_dense.cu nothing goes through shared memory,
+ * and no warp waits for another. */
 #ifndef PADA_BACKEND_CUDA_CUDA_LEVEL_DENSE_CUH
 #define PADA_BACKEND_CUDA_CUDA_LEVEL_DENSE_CUH
 

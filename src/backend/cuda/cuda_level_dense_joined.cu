@@ -392,7 +392,7 @@ static __device__ __forceinline__ void multiply(const cuda_level_conv &j, const 
                     (uint32_t)(2 * ((row + lane % 16) * p.map.left_pitch + lane / 16 * 8));
     float acc[M][2 * N][4] = {};
 
-#pragma unroll 2
+#pragma unroll(N == 3 ? 1 : 2)
     for (int k = 0; k < depth; k += 16, from += next, left += 2 * 16) {
         uint32_t a[M][4];
         uint4 b[N];
@@ -419,19 +419,22 @@ static __device__ __forceinline__ void multiply(const cuda_level_conv &j, const 
     }
 }
 
-/* Warps share the tile, up to 32 rows and 32 columns at a time. */
+/* Warps share the tile, up to 32 rows and 32 columns at a time; or 48, where that is all. */
 static __device__ __forceinline__ void multiply_tile(const cuda_level_conv &j, const product &p,
                                                      char *shared)
 {
     const int rows = p.rows, width = p.width;
+    const bool three = rows > 16 && width > 32 && width <= 48;
     int row = (int)threadIdx.x / 32 * 32, column = 0;
 
     for (;; row += WARPS * 32) {
         for (; row >= rows; row -= dense_round(rows, 32))
-            column += 32;
+            column += three ? 48 : 32;
         if (column >= width) return;
         if (rows == 16)
             multiply<1, 2>(j, p, row, column, shared);
+        else if (three)
+            multiply<2, 3>(j, p, row, column, shared);
         else if (width - column > 16)
             multiply<2, 2>(j, p, row, column, shared);
         else

@@ -64,6 +64,7 @@ static __device__ __forceinline__ void dense_apply_slope(const cuda_view &at,
                                                          float v[W])
 {
     if (at.mean) cuda_apply_norm<W>(norm, x);
+    if (at.act == PADA_ACT_NONE) return;
     if (at.act == PADA_ACT_RELU)
 #pragma unroll
         for (int k = 0; k < W; k++)
@@ -71,7 +72,7 @@ static __device__ __forceinline__ void dense_apply_slope(const cuda_view &at,
     else
 #pragma unroll
         for (int k = 0; k < W; k++)
-            v[k] = cuda_act_slope(at.act, x[k]) > 0 ? v[k] : 0;
+            v[k] = x[k] > 0 && x[k] < 6 ? v[k] : 0;
 }
 
 /* Results of a pixel after what belongs to them. */
