@@ -7,9 +7,8 @@
 #include "backend/cuda/cuda_level_depth.cuh"
 
 enum {
-    DEVICE = 132,        /* multiprocessors of an H200, .. */
-    SPLITS = 4 * DEVICE, /* .. but partial sums have to be added up */
-    TAPS_AT_ONCE = 32,   /* added up */
+    SPLITS = 4 * DEPTH_DEVICE, /* at most: partial sums have to be added up */
+    TAPS_AT_ONCE = 32,         /* added up */
     SUM_WORDS = TAPS_AT_ONCE * DEPTH_THREADS * 2,
     ALL = (1 << DEPTH_PATCH) - 1 /* pixels of a patch, a bit for each */
 };
@@ -31,7 +30,7 @@ int pada_cuda_level_depth_splits(const pada_conv *conv, pada_shape in, int n_ima
     j.in = in;
     j.n_images = n_images;
     const depth_plan plan = depth_make_plan(j, true);
-    const int blocks = DEVICE * (warps_of(conv->kernel) / (depth_threads(plan.chunks) / 32));
+    const int blocks = DEPTH_DEVICE * (warps_of(conv->kernel) / (depth_threads(plan.chunks) / 32));
     const int wanted = min(SPLITS, max(1, blocks / plan.chunks.n));
     return min(wanted, plan.tiles.n);
 }
@@ -76,12 +75,12 @@ static __device__ __forceinline__ void correlate(const float *from, int pitch, c
 
 /* MOST is the largest kernel of the launch. */
 template <int MOST>
-static __device__ __forceinline__ void correlate_any(const pada_conv &conv, const float *from,
-                                                     int pitch, const float *weights,
+static __device__ __forceinline__ void correlate_any(int kind, const float *from, int pitch,
+                                                     const float *weights,
                                                      const depth_pair x[DEPTH_PATCH],
                                                      depth_pair dx[DEPTH_PATCH], depth_pair *dw)
 {
-    switch (depth_kind(conv.kernel, conv.stride, conv.dilation)) {
+    switch (kind) {
 #define CASE(K, STRIDE, DILATION)                                                              \
     case depth_kind(K, STRIDE, DILATION):                                                      \
         if (K <= MOST)                                                                         \
@@ -133,7 +132,7 @@ static __device__ __forceinline__ place find_place(const void *data, int64_t ima
 {
     place to;
 
-    to.row[0] = (char *)data + 2 * (s.image * image) + 2 * (int64_t)(s.pixel * pitch + s.c);
+    to.row[0] = depth_find_image(data, image, s.image, s.pixel * pitch + s.c);
     to.row[1] = to.row[0] + (int64_t)width * (2 * pitch);
     to.pitch = pitch;
     depth_pin(&to.row[0]);
@@ -212,13 +211,19 @@ static __device__ __forceinline__ void slope_patch(pada_act act, const patch &s,
                                                    const depth_pair x[DEPTH_PATCH],
                                                    depth_pair dx[DEPTH_PATCH])
 {
-    const float low = depth_low(act), high = depth_high(act);
+    const float low = depth_low(act);
 
 #pragma unroll
     for (int p = 0; p < DEPTH_PATCH; p++) {
         const bool is = has_pixel<FULL>(s, p);
-        dx[p].a = is && x[p].a > low && x[p].a < high ? dx[p].a : 0;
-        dx[p].b = is && x[p].b > low && x[p].b < high ? dx[p].b : 0;
+        dx[p].a = is && x[p].a > low ? dx[p].a : 0;
+        dx[p].b = is && x[p].b > low ? dx[p].b : 0;
+    }
+    if (act != PADA_ACT_RELU6) return;
+#pragma unroll
+    for (int p = 0; p < DEPTH_PATCH; p++) {
+        dx[p].a = x[p].a < 6 ? dx[p].a : 0;
+        dx[p].b = x[p].b < 6 ? dx[p].b : 0;
     }
 }
 
@@ -334,7 +339,7 @@ __global__ static void __launch_bounds__(MOST == 5 ? 192 : 256, MOST == 7 ? 1 : 
                 see_patch<true>(j.x.act, norm, at, with.z[0], x);
             else
                 see_patch<false>(j.x.act, norm, at, with.z[0], x);
-            correlate_any<MOST>(j.conv,
+            correlate_any<MOST>(b.kind,
                                 (const float *)shared + (at.row >> half) * pitch +
                                     (at.column >> half) * DEPTH_PIXEL + 2 * part.lane,
                                 pitch, depth_weights(b, shared) + 2 * part.lane, x, dx, dw);
