@@ -94,12 +94,21 @@ static __device__ __forceinline__ void correlate_any(int kind, const float *from
     }
 }
 
-/* A patch of two channels from c on, whose first pixel this is in an image; which of its pixels are there. */
+/* A patch of two channels from c on, whose first pixel this is in an image. A bit for each pixel: which of them are
+ * in rows that there are, and which are there. */
 typedef struct patch {
     int image, pixel, c;
     int row, column; /* in its tile */
-    uint32_t is;
+    uint32_t in_rows, is;
 } patch;
+
+/* Those of its columns that an image has, if it begins at column w. */
+static __device__ __forceinline__ void see_columns(patch *s, int w, int width)
+{
+    const uint32_t row = (0xfu >> max(0, w + DEPTH_STRIP - width)) & (0xfu << max(0, -w));
+
+    s->is = s->in_rows & (row | row << DEPTH_STRIP);
+}
 
 static __device__ __forceinline__ patch find_patch(const cuda_level_conv &j,
                                                    const depth_tiles &tiles,
@@ -107,12 +116,20 @@ static __device__ __forceinline__ patch find_patch(const cuda_level_conv &j,
 {
     const depth_spot at = depth_find_patch(tiles, i);
     const int h = corner.h + at.row, w = corner.w + at.column;
-    const uint32_t row = (0xfu >> max(0, w + DEPTH_STRIP - j.in.w)) & (0xfu << max(0, -w));
-    patch s = {corner.image, h * j.in.w + w, c, at.row, at.column, 0};
+    patch s = {corner.image, h * j.in.w + w, c, at.row, at.column, 0, 0};
 
-    if ((unsigned)h < (unsigned)j.in.h) s.is = row & 0xf;
-    if ((unsigned)(h + 1) < (unsigned)j.in.h) s.is |= (row & 0xf) << DEPTH_STRIP;
+    if ((unsigned)h < (unsigned)j.in.h) s.in_rows = 0xf;
+    if ((unsigned)(h + 1) < (unsigned)j.in.h) s.in_rows |= 0xf << DEPTH_STRIP;
+    see_columns(&s, w, j.in.w);
     return s;
+}
+
+/* The patch so many columns further. */
+static __device__ __forceinline__ void move_patch(patch *s, int columns, int first, int width)
+{
+    s->pixel += columns;
+    s->column += columns;
+    see_columns(s, first + s->column, width);
 }
 
 /* Whether pixel p is there. FULL: all are, so that nothing has to be asked. */
@@ -205,25 +222,17 @@ static __device__ __forceinline__ void meet_patch(const cuda_result &to, const p
                 with->z[f]);
 }
 
-/* Times the slope of the activation at x = act(norm(..)), and zero where there is no pixel. */
-template <bool FULL>
-static __device__ __forceinline__ void slope_patch(pada_act act, const patch &s,
+/* Times the slope of an activation at x = act(norm(..)), and zero where there is no pixel. CAPPED: x ends at 6. */
+template <bool FULL, bool CAPPED>
+static __device__ __forceinline__ void slope_patch(float low, const patch &s,
                                                    const depth_pair x[DEPTH_PATCH],
                                                    depth_pair dx[DEPTH_PATCH])
 {
-    const float low = depth_low(act);
-
 #pragma unroll
     for (int p = 0; p < DEPTH_PATCH; p++) {
         const bool is = has_pixel<FULL>(s, p);
-        dx[p].a = is && x[p].a > low ? dx[p].a : 0;
-        dx[p].b = is && x[p].b > low ? dx[p].b : 0;
-    }
-    if (act != PADA_ACT_RELU6) return;
-#pragma unroll
-    for (int p = 0; p < DEPTH_PATCH; p++) {
-        dx[p].a = x[p].a < 6 ? dx[p].a : 0;
-        dx[p].b = x[p].b < 6 ? dx[p].b : 0;
+        dx[p].a = is && x[p].a > low && (!CAPPED || x[p].a < 6) ? dx[p].a : 0;
+        dx[p].b = is && x[p].b > low && (!CAPPED || x[p].b < 6) ? dx[p].b : 0;
     }
 }
 
@@ -258,7 +267,10 @@ static __device__ __forceinline__ void write_patch(const cuda_level_conv &j, con
     const place to = find_place(j.to.data, j.to.image, j.to.pitch, j.in.w, s);
 
     meet_patch<FULL>(j.to, to, j.in.w, s, has_z, with);
-    slope_patch<FULL>(j.x.act, s, x, dx);
+    if (j.x.act == PADA_ACT_RELU6)
+        slope_patch<FULL, true>(0, s, x, dx);
+    else
+        slope_patch<FULL, false>(depth_low(j.x.act), s, x, dx);
     if (j.to.accumulate)
 #pragma unroll
         for (int p = 0; p < DEPTH_PATCH; p++) {
@@ -352,7 +364,8 @@ __global__ static void __launch_bounds__(MOST == 5 ? 192 : 256, MOST == 7 ? 1 : 
             }
             i += b.slots;
             if (i >= patches) break;
-            at = find_patch(j, b.plan.tiles, corner, i, part.c);
+            /* slots are whole columns of patches */
+            move_patch(&at, (b.slots >> b.plan.tiles.log) * DEPTH_STRIP, corner.w, j.in.w);
             fetch_x(j, at, with.z[0]);
         }
     }
