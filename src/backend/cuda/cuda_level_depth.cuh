@@ -26,7 +26,7 @@ enum {
     DEPTH_PATCH = DEPTH_HIGH * DEPTH_STRIP,
     DEPTH_STRIPS = 4,  /* of a row of a tile, at most */
     DEPTH_LOG = 2,     /* of how many patches a tile has above each other, at most */
-    DEPTH_AT_ONCE = 4, /* values of a thread that are under way together, or gradients */
+    DEPTH_AT_ONCE = 3, /* values of a thread that are under way together, or gradients */
     DEPTH_COEFS = 3 * DEPTH_CHANNELS,
     DEPTH_DEVICE = 132,          /* multiprocessors of an H200 */
     DEPTH_WORDS = 48 * 256 - 128 /* of shared memory: what every device has, less a depth_block */
@@ -448,8 +448,9 @@ static __device__ __forceinline__ void depth_load_by(const cuda_level_conv &j, c
 #pragma unroll
         for (int k = 0; k < DEPTH_AT_ONCE; k++, to += step) {
             float v[W] = {};
+            if (to >= end) break;
             if (is[k]) depth_apply<W, FROM>(coef, j.x.act, raw[k], z[k], v);
-            if (to < end) depth_keep<W>(to, v);
+            depth_keep<W>(to, v);
         }
     }
 }
