@@ -233,8 +233,12 @@ static void test_depth_rounds(void **state)
 {
     const depth_case large = {25600, 3, 1, 1, 1, 5, 5, 3, 0, PADA_ACT_RELU};
 
+    /* and tiles of gradients are tall */
+    const depth_case tall = {25600, 3, 1, 1, 1, 13, 5, 3, NORM | GRADIENT, PADA_ACT_RELU6};
+
     (void)state;
     check_depth_forward(&large, 1);
+    check_depth_back(&tall, 1, 0, false);
 }
 
 /* ---- dense convolutions ---- */

@@ -24,8 +24,10 @@ enum {
     DEPTH_STRIP = 4,
     DEPTH_HIGH = 2,
     DEPTH_PATCH = DEPTH_HIGH * DEPTH_STRIP,
-    DEPTH_STRIPS = 4,  /* of a row of a tile, at most */
-    DEPTH_LOG = 2,     /* of how many patches a tile has above each other, at most */
+    DEPTH_STRIPS = 4, /* of a row of a tile, at most */
+    DEPTH_LOG = 2,    /* of how many patches a tile has above each other, at most; .. */
+    DEPTH_TALL = 3,   /* .. of gradients where there are so many tiles of that size: */
+    DEPTH_MANY = 16 * 132,
     DEPTH_AT_ONCE = 3, /* values of a thread that are under way together, or gradients */
     DEPTH_COEFS = 3 * DEPTH_CHANNELS,
     DEPTH_DEVICE = 132,          /* multiprocessors of an H200 */
@@ -160,6 +162,18 @@ static __host__ __device__ inline int depth_words(const depth_plan &p)
     return p.window.rows * p.window.pitch + p.taps * DEPTH_CHANNELS + DEPTH_COEFS;
 }
 
+/* Taller tiles read less around them, but there have to be enough for all blocks, and none that is half empty. */
+static __host__ __device__ inline int depth_most_log(const cuda_level_conv &j, int shift,
+                                                     const depth_chunks &chunks)
+{
+    const depth_tiles tall = depth_tile(j.in, j.n_images, shift, DEPTH_TALL, DEPTH_STRIPS);
+
+    const depth_tiles usual = depth_tile(j.in, j.n_images, shift, DEPTH_LOG, DEPTH_STRIPS);
+
+    return (int64_t)tall.n * chunks.n >= DEPTH_MANY && usual.rows == 2 * tall.rows ? DEPTH_TALL
+                                                                                   : DEPTH_LOG;
+}
+
 /* Results are y, or (back) the gradient of x: with a stride of 2 the window of a tile begins at a whole row of dz then.
  * The largest tiles whose windows fit. */
 static __host__ __device__ inline depth_plan depth_make_plan(const cuda_level_conv &j, bool back)
@@ -170,6 +184,7 @@ static __host__ __device__ inline depth_plan depth_make_plan(const cuda_level_co
     depth_plan p;
 
     p.chunks = depth_divide(j.conv.c_in);
+    if (back) log = depth_most_log(j, shift, p.chunks);
     p.taps = j.conv.kernel * j.conv.kernel;
     for (;;) {
         p.tiles = depth_tile(back ? j.in : j.out, j.n_images, shift, log, strips);

@@ -338,7 +338,10 @@ __global__ static void __launch_bounds__(MOST == 5 ? 192 : 256, MOST == 7 ? 1 : 
         company with; /* the first z is x, as it lies in memory, until the products are made */
         if (i < patches) {
             at = find_patch(j, b.plan.tiles, corner, i, part.c);
-            fetch_x(j, at, with.z[0]);
+            if (at.in_rows)
+                fetch_x(j, at, with.z[0]);
+            else
+                i = patches; /* all of this slot are below the image */
         }
         __syncthreads(); /* coefficients are there, the window before has been read */
         depth_load<true>(j, b, part, corner.image, (corner.h + before) >> half,
