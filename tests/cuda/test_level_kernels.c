@@ -32,6 +32,10 @@ static const depth_case depth_cases[] = {
     {6, 7, 2, 2, 5, 9, 11, 3, NORM | FINISH, PADA_ACT_RELU},
 
     {130, 5, 2, 2, 3, 9, 5, 1, NORM | AFFINE | GRADIENT | FINISH, PADA_ACT_RELU},
+    {20, 3, 1, 1, 1, 19, 21, 2, NORM | AFFINE | GRADIENT | SLOPE | FINISH, PADA_ACT_RELU6},
+    {36, 3, 1, 1, 1, 16, 32, 2, SLOPE | FINISH | ACCUMULATE, PADA_ACT_RELU},
+    {72, 3, 2, 1, 1, 17, 18, 1, NORM | GRADIENT | SLOPE | FINISH, PADA_ACT_RELU6},
+    {40, 5, 1, 1, 2, 10, 17, 2, GRADIENT | SLICED | ALIGNED | SLOPE | FINISHES, PADA_ACT_RELU},
 };
 
 enum { DEPTH_CASES = sizeof depth_cases / sizeof *depth_cases };
@@ -151,6 +155,17 @@ static void check_depth_weights(const depth_job *j, int k)
     free(sums);
 }
 
+/* x is behind the norm that the gradient goes to: its operand is x, which is read once. */
+static void share_x(depth_job *j, cuda_level_conv *at)
+{
+    tensor *z = &j->to.finishes[0].z.all;
+
+    assert_int_equal(z->n, j->x.x.all.n);
+    memcpy(z->is, j->x.x.all.is, (size_t)z->n * sizeof *z->is);
+    at->to.finishes[0].z = at->x.data;
+    at->to.finishes[0].z_image = at->x.image;
+}
+
 /* As many partial sums as the kernel wants, or (splits) another number of them; both gradients, or that of the weights
  * alone. The slope is that of x, which a job that has one reads it by. */
 static void check_depth_back(const depth_case *cases, int n, int splits, bool weights_alone)
@@ -168,6 +183,7 @@ static void check_depth_back(const depth_case *cases, int n, int splits, bool we
         if (weights_alone) continue;
         j->to = make_result(j->in, j->n, cases[k].flags & ~SLOPE, true, 300 + (uint64_t)k);
         launch.at[k].to = device_result(&j->to);
+        if (cases[k].flags & NORM && j->to.n_finishes > 0) share_x(j, &launch.at[k]);
         j->to.has_slope = cases[k].act != PADA_ACT_NONE;
         j->to.at = j->x;
         if (j->to.has_slope) launch.at[k].to.at = launch.at[k].x;
@@ -217,8 +233,12 @@ static void test_depth_rounds(void **state)
 {
     const depth_case large = {25600, 3, 1, 1, 1, 5, 5, 3, 0, PADA_ACT_RELU};
 
+    /* and tiles of gradients are tall */
+    const depth_case tall = {25600, 3, 1, 1, 1, 13, 5, 3, NORM | GRADIENT, PADA_ACT_RELU6};
+
     (void)state;
     check_depth_forward(&large, 1);
+    check_depth_back(&tall, 1, 0, false);
 }
 
 /* ---- dense convolutions ---- */

@@ -4,9 +4,7 @@
  * it. Design note 0025. */
 #include "backend/cuda/cuda_level_depth.cuh"
 
-enum {
-    BLOCKS = 6 * 132 /* of a launch: as many as an H200 runs at a time */
-};
+enum { WARPS = 25 /* that a multiprocessor has registers for */ };
 
 bool pada_cuda_level_depth_fits(const pada_conv *conv)
 {
@@ -43,11 +41,11 @@ static __device__ __forceinline__ void convolve(const float *from, int pitch, co
     }
 }
 
-static __device__ __forceinline__ void convolve_any(const pada_conv &conv, const float *from,
-                                                    int pitch, const float *weights,
+static __device__ __forceinline__ void convolve_any(int kind, const float *from, int pitch,
+                                                    const float *weights,
                                                     depth_pair sums[DEPTH_PATCH])
 {
-    switch (depth_kind(conv.kernel, conv.stride, conv.dilation)) {
+    switch (kind) {
 #define CASE(K, STRIDE, DILATION)                                  \
     case depth_kind(K, STRIDE, DILATION):                          \
         convolve<K, STRIDE, DILATION>(from, pitch, weights, sums); \
@@ -68,8 +66,7 @@ static __device__ __forceinline__ void write_patch(const cuda_level_conv &j, int
 {
     const int pitch = j.to.pitch, width = j.out.w;
     const bool counts = j.to.n_finishes > 0;
-    char *first =
-        (char *)j.to.data + 2 * (image * j.to.image) + 2 * (int64_t)((h * width + w) * pitch + c);
+    char *first = depth_find_image(j.to.data, j.to.image, image, (h * width + w) * pitch + c);
     char *second = first + (int64_t)width * (2 * pitch);
 
     depth_pin(&first);
@@ -120,7 +117,7 @@ __global__ static void __launch_bounds__(256, 3)
             const depth_spot at = depth_find_patch(b.plan.tiles, i);
             depth_pair sums[DEPTH_PATCH] = {};
             if (corner.h + at.row >= j.out.h) continue;
-            convolve_any(j.conv,
+            convolve_any(b.kind,
                          (const float *)shared + at.row * stride * pitch +
                              at.column * stride * DEPTH_PIXEL + 2 * part.lane,
                          pitch, depth_weights(b, shared) + 2 * part.lane, sums);
@@ -154,7 +151,7 @@ cudaError_t pada_cuda_level_depth_forward(cudaStream_t stream, const cuda_level_
         jobs.vectors[k] =
             (uint8_t)depth_aligned(j.x.data, j.x.image, j.x.pitch, depth_vector(j.conv.c_in));
     }
-    level_place_blocks(work, from->n, BLOCKS, jobs.convs.first);
+    level_place_blocks(work, from->n, DEPTH_DEVICE * (WARPS / (threads / 32)), jobs.convs.first);
     return cuda_launch(depth_kernel, (unsigned)jobs.convs.first[from->n], (unsigned)threads,
                        (size_t)words * 4, stream, jobs);
 }

@@ -24,11 +24,14 @@ enum {
     DEPTH_STRIP = 4,
     DEPTH_HIGH = 2,
     DEPTH_PATCH = DEPTH_HIGH * DEPTH_STRIP,
-    DEPTH_STRIPS = 4,  /* of a row of a tile, at most */
-    DEPTH_LOG = 2,     /* of how many patches a tile has above each other, at most */
-    DEPTH_AT_ONCE = 4, /* values of a thread that are under way together, or gradients */
+    DEPTH_STRIPS = 4, /* of a row of a tile, at most */
+    DEPTH_LOG = 2,    /* of how many patches a tile has above each other, at most; .. */
+    DEPTH_TALL = 3,   /* .. of gradients where there are so many tiles of that size: */
+    DEPTH_MANY = 16 * 132,
+    DEPTH_AT_ONCE = 3, /* values of a thread that are under way together, or gradients */
     DEPTH_COEFS = 3 * DEPTH_CHANNELS,
-    DEPTH_WORDS = 48 * 256 /* of shared memory: what every device has */
+    DEPTH_DEVICE = 132,          /* multiprocessors of an H200 */
+    DEPTH_WORDS = 48 * 256 - 128 /* of shared memory: what every device has, less a depth_block */
 };
 
 static_assert(DEPTH_CHANNELS / 2 * DEPTH_SLOTS <= DEPTH_THREADS, "threads of the widest chunk");
@@ -159,6 +162,18 @@ static __host__ __device__ inline int depth_words(const depth_plan &p)
     return p.window.rows * p.window.pitch + p.taps * DEPTH_CHANNELS + DEPTH_COEFS;
 }
 
+/* Taller tiles read less around them, but there have to be enough for all blocks, and none that is half empty. */
+static __host__ __device__ inline int depth_most_log(const cuda_level_conv &j, int shift,
+                                                     const depth_chunks &chunks)
+{
+    const depth_tiles tall = depth_tile(j.in, j.n_images, shift, DEPTH_TALL, DEPTH_STRIPS);
+
+    const depth_tiles usual = depth_tile(j.in, j.n_images, shift, DEPTH_LOG, DEPTH_STRIPS);
+
+    return (int64_t)tall.n * chunks.n >= DEPTH_MANY && usual.rows == 2 * tall.rows ? DEPTH_TALL
+                                                                                   : DEPTH_LOG;
+}
+
 /* Results are y, or (back) the gradient of x: with a stride of 2 the window of a tile begins at a whole row of dz then.
  * The largest tiles whose windows fit. */
 static __host__ __device__ inline depth_plan depth_make_plan(const cuda_level_conv &j, bool back)
@@ -169,6 +184,7 @@ static __host__ __device__ inline depth_plan depth_make_plan(const cuda_level_co
     depth_plan p;
 
     p.chunks = depth_divide(j.conv.c_in);
+    if (back) log = depth_most_log(j, shift, p.chunks);
     p.taps = j.conv.kernel * j.conv.kernel;
     for (;;) {
         p.tiles = depth_tile(back ? j.in : j.out, j.n_images, shift, log, strips);
@@ -186,9 +202,12 @@ static __host__ __device__ inline depth_plan depth_make_plan(const cuda_level_co
 typedef struct depth_block {
     depth_plan plan;
     cuda_divisor tile_rows, tile_columns;
-    int turn, first, channels, lanes, slots;
+    int turn, first, channels, lanes, slots, kind;
+    int weights; /* words in front of them */
     int vector, vectors, step, step_rows, step_columns;
 } depth_block;
+
+static_assert(sizeof(depth_block) <= 4 * 128, "shared memory besides DEPTH_WORDS");
 
 /* Number `block` of its job. All threads call it; behind it is a barrier. */
 static __device__ __forceinline__ void depth_begin(const cuda_level_conv &j, bool back, int block,
@@ -203,6 +222,8 @@ static __device__ __forceinline__ void depth_begin(const cuda_level_conv &j, boo
         b->channels = min(b->plan.chunks.each, j.conv.c_in - b->first);
         b->lanes = b->channels / 2;
         b->slots = depth_slots(b->plan.chunks);
+        b->kind = depth_kind(j.conv.kernel, j.conv.stride, j.conv.dilation);
+        b->weights = b->plan.window.rows * b->plan.window.pitch;
         b->vector = vector;
         b->vectors = b->channels / vector;
         b->step = (int)blockDim.x / b->vectors;
@@ -244,7 +265,7 @@ static __device__ __forceinline__ depth_part depth_locate(const depth_block &b)
 
 static __device__ __forceinline__ float *depth_weights(const depth_block &b, char *shared)
 {
-    return (float *)shared + b.plan.window.rows * b.plan.window.pitch;
+    return (float *)shared + b.weights;
 }
 
 static __device__ __forceinline__ float *depth_coefs(const depth_block &b, char *shared)
@@ -298,15 +319,10 @@ static inline float depth_cap(float x, float high)
 
 #endif
 
-/* An activation is x between bounds. */
+/* An activation is x with a floor, and RELU6 has a cap. */
 static __device__ __forceinline__ float depth_low(pada_act act)
 {
     return act == PADA_ACT_NONE ? -INFINITY : 0;
-}
-
-static __device__ __forceinline__ float depth_high(pada_act act)
-{
-    return act == PADA_ACT_RELU6 ? 6 : INFINITY;
 }
 
 template <int N> static __device__ __forceinline__ void depth_activate(pada_act act, float v[N])
@@ -323,6 +339,13 @@ template <int N> static __device__ __forceinline__ void depth_activate(pada_act 
 }
 
 /* ---- what is loaded ---- */
+
+/* Element `at` of an image, all of whose elements have numbers of 32 bits. */
+static __device__ __forceinline__ char *depth_find_image(const void *data, int64_t step, int image,
+                                                         int at)
+{
+    return (char *)data + 2 * ((int64_t)image * (int)step) + 2 * (int64_t)at;
+}
 
 /* W channels; all of them are there, and aligned. */
 template <int W> static __device__ __forceinline__ cuda_raw<W> depth_fetch(const char *from)
@@ -414,7 +437,7 @@ static __device__ __forceinline__ void depth_load_by(const cuda_level_conv &j, c
         depth_read_coefs<W>(depth_coefs(b, shared) + p.load_c, FROM == DEPTH_DY ? 0
                                                                : BACK           ? 3
                                                                                 : 2);
-    const float *end = (const float *)shared + b.plan.window.rows * b.plan.window.pitch;
+    const float *end = (const float *)shared + b.weights;
     float *to = (float *)shared + (p.row * columns + p.column) * DEPTH_PIXEL + p.load_c;
     int h = row + p.row, w = column + p.column;
 
@@ -440,8 +463,9 @@ static __device__ __forceinline__ void depth_load_by(const cuda_level_conv &j, c
 #pragma unroll
         for (int k = 0; k < DEPTH_AT_ONCE; k++, to += step) {
             float v[W] = {};
+            if (to >= end) break;
             if (is[k]) depth_apply<W, FROM>(coef, j.x.act, raw[k], z[k], v);
-            if (to < end) depth_keep<W>(to, v);
+            depth_keep<W>(to, v);
         }
     }
 }

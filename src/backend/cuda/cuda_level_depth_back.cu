@@ -7,9 +7,8 @@
 #include "backend/cuda/cuda_level_depth.cuh"
 
 enum {
-    DEVICE = 132,        /* multiprocessors of an H200, .. */
-    SPLITS = 4 * DEVICE, /* .. but partial sums have to be added up */
-    TAPS_AT_ONCE = 32,   /* added up */
+    SPLITS = 4 * DEPTH_DEVICE, /* at most: partial sums have to be added up */
+    TAPS_AT_ONCE = 32,         /* added up */
     SUM_WORDS = TAPS_AT_ONCE * DEPTH_THREADS * 2,
     ALL = (1 << DEPTH_PATCH) - 1 /* pixels of a patch, a bit for each */
 };
@@ -31,7 +30,7 @@ int pada_cuda_level_depth_splits(const pada_conv *conv, pada_shape in, int n_ima
     j.in = in;
     j.n_images = n_images;
     const depth_plan plan = depth_make_plan(j, true);
-    const int blocks = DEVICE * (warps_of(conv->kernel) / (depth_threads(plan.chunks) / 32));
+    const int blocks = DEPTH_DEVICE * (warps_of(conv->kernel) / (depth_threads(plan.chunks) / 32));
     const int wanted = min(SPLITS, max(1, blocks / plan.chunks.n));
     return min(wanted, plan.tiles.n);
 }
@@ -76,12 +75,12 @@ static __device__ __forceinline__ void correlate(const float *from, int pitch, c
 
 /* MOST is the largest kernel of the launch. */
 template <int MOST>
-static __device__ __forceinline__ void correlate_any(const pada_conv &conv, const float *from,
-                                                     int pitch, const float *weights,
+static __device__ __forceinline__ void correlate_any(int kind, const float *from, int pitch,
+                                                     const float *weights,
                                                      const depth_pair x[DEPTH_PATCH],
                                                      depth_pair dx[DEPTH_PATCH], depth_pair *dw)
 {
-    switch (depth_kind(conv.kernel, conv.stride, conv.dilation)) {
+    switch (kind) {
 #define CASE(K, STRIDE, DILATION)                                                              \
     case depth_kind(K, STRIDE, DILATION):                                                      \
         if (K <= MOST)                                                                         \
@@ -95,12 +94,21 @@ static __device__ __forceinline__ void correlate_any(const pada_conv &conv, cons
     }
 }
 
-/* A patch of two channels from c on, whose first pixel this is in an image; which of its pixels are there. */
+/* A patch of two channels from c on, whose first pixel this is in an image. A bit for each pixel: which of them are
+ * in rows that there are, and which are there. */
 typedef struct patch {
     int image, pixel, c;
     int row, column; /* in its tile */
-    uint32_t is;
+    uint32_t in_rows, is;
 } patch;
+
+/* Those of its columns that an image has, if it begins at column w. */
+static __device__ __forceinline__ void see_columns(patch *s, int w, int width)
+{
+    const uint32_t row = (0xfu >> max(0, w + DEPTH_STRIP - width)) & (0xfu << max(0, -w));
+
+    s->is = s->in_rows & (row | row << DEPTH_STRIP);
+}
 
 static __device__ __forceinline__ patch find_patch(const cuda_level_conv &j,
                                                    const depth_tiles &tiles,
@@ -108,12 +116,20 @@ static __device__ __forceinline__ patch find_patch(const cuda_level_conv &j,
 {
     const depth_spot at = depth_find_patch(tiles, i);
     const int h = corner.h + at.row, w = corner.w + at.column;
-    const uint32_t row = (0xfu >> max(0, w + DEPTH_STRIP - j.in.w)) & (0xfu << max(0, -w));
-    patch s = {corner.image, h * j.in.w + w, c, at.row, at.column, 0};
+    patch s = {corner.image, h * j.in.w + w, c, at.row, at.column, 0, 0};
 
-    if ((unsigned)h < (unsigned)j.in.h) s.is = row & 0xf;
-    if ((unsigned)(h + 1) < (unsigned)j.in.h) s.is |= (row & 0xf) << DEPTH_STRIP;
+    if ((unsigned)h < (unsigned)j.in.h) s.in_rows = 0xf;
+    if ((unsigned)(h + 1) < (unsigned)j.in.h) s.in_rows |= 0xf << DEPTH_STRIP;
+    see_columns(&s, w, j.in.w);
     return s;
+}
+
+/* The patch so many columns further. */
+static __device__ __forceinline__ void move_patch(patch *s, int columns, int first, int width)
+{
+    s->pixel += columns;
+    s->column += columns;
+    see_columns(s, first + s->column, width);
 }
 
 /* Whether pixel p is there. FULL: all are, so that nothing has to be asked. */
@@ -133,7 +149,7 @@ static __device__ __forceinline__ place find_place(const void *data, int64_t ima
 {
     place to;
 
-    to.row[0] = (char *)data + 2 * (s.image * image) + 2 * (int64_t)(s.pixel * pitch + s.c);
+    to.row[0] = depth_find_image(data, image, s.image, s.pixel * pitch + s.c);
     to.row[1] = to.row[0] + (int64_t)width * (2 * pitch);
     to.pitch = pitch;
     depth_pin(&to.row[0]);
@@ -206,19 +222,17 @@ static __device__ __forceinline__ void meet_patch(const cuda_result &to, const p
                 with->z[f]);
 }
 
-/* Times the slope of the activation at x = act(norm(..)), and zero where there is no pixel. */
-template <bool FULL>
-static __device__ __forceinline__ void slope_patch(pada_act act, const patch &s,
+/* Times the slope of an activation at x = act(norm(..)), and zero where there is no pixel. CAPPED: x ends at 6. */
+template <bool FULL, bool CAPPED>
+static __device__ __forceinline__ void slope_patch(float low, const patch &s,
                                                    const depth_pair x[DEPTH_PATCH],
                                                    depth_pair dx[DEPTH_PATCH])
 {
-    const float low = depth_low(act), high = depth_high(act);
-
 #pragma unroll
     for (int p = 0; p < DEPTH_PATCH; p++) {
         const bool is = has_pixel<FULL>(s, p);
-        dx[p].a = is && x[p].a > low && x[p].a < high ? dx[p].a : 0;
-        dx[p].b = is && x[p].b > low && x[p].b < high ? dx[p].b : 0;
+        dx[p].a = is && x[p].a > low && (!CAPPED || x[p].a < 6) ? dx[p].a : 0;
+        dx[p].b = is && x[p].b > low && (!CAPPED || x[p].b < 6) ? dx[p].b : 0;
     }
 }
 
@@ -253,7 +267,10 @@ static __device__ __forceinline__ void write_patch(const cuda_level_conv &j, con
     const place to = find_place(j.to.data, j.to.image, j.to.pitch, j.in.w, s);
 
     meet_patch<FULL>(j.to, to, j.in.w, s, has_z, with);
-    slope_patch<FULL>(j.x.act, s, x, dx);
+    if (j.x.act == PADA_ACT_RELU6)
+        slope_patch<FULL, true>(0, s, x, dx);
+    else
+        slope_patch<FULL, false>(depth_low(j.x.act), s, x, dx);
     if (j.to.accumulate)
 #pragma unroll
         for (int p = 0; p < DEPTH_PATCH; p++) {
@@ -321,7 +338,10 @@ __global__ static void __launch_bounds__(MOST == 5 ? 192 : 256, MOST == 7 ? 1 : 
         company with; /* the first z is x, as it lies in memory, until the products are made */
         if (i < patches) {
             at = find_patch(j, b.plan.tiles, corner, i, part.c);
-            fetch_x(j, at, with.z[0]);
+            if (at.in_rows)
+                fetch_x(j, at, with.z[0]);
+            else
+                i = patches; /* all of this slot are below the image */
         }
         __syncthreads(); /* coefficients are there, the window before has been read */
         depth_load<true>(j, b, part, corner.image, (corner.h + before) >> half,
@@ -334,7 +354,7 @@ __global__ static void __launch_bounds__(MOST == 5 ? 192 : 256, MOST == 7 ? 1 : 
                 see_patch<true>(j.x.act, norm, at, with.z[0], x);
             else
                 see_patch<false>(j.x.act, norm, at, with.z[0], x);
-            correlate_any<MOST>(j.conv,
+            correlate_any<MOST>(b.kind,
                                 (const float *)shared + (at.row >> half) * pitch +
                                     (at.column >> half) * DEPTH_PIXEL + 2 * part.lane,
                                 pitch, depth_weights(b, shared) + 2 * part.lane, x, dx, dw);
@@ -347,7 +367,8 @@ __global__ static void __launch_bounds__(MOST == 5 ? 192 : 256, MOST == 7 ? 1 : 
             }
             i += b.slots;
             if (i >= patches) break;
-            at = find_patch(j, b.plan.tiles, corner, i, part.c);
+            /* slots are whole columns of patches */
+            move_patch(&at, (b.slots >> b.plan.tiles.log) * DEPTH_STRIP, corner.w, j.in.w);
             fetch_x(j, at, with.z[0]);
         }
     }
