@@ -12,6 +12,7 @@
 #include "cli/search_print.h"
 #include "cli/stop_signal.h"
 #include "engine/engine_statistics.h"
+#include "study/latency_table.h"
 #include "study/search_files.h"
 #include "study/search_scores.h"
 #include "train/run_config.h"
@@ -26,7 +27,9 @@ typedef struct search {
     pada_search_settings settings;
     const char *algorithm, *out;
     int64_t max_macs, min_macs, max_params, min_params;
-    int form; /* 0: final, 1: search */
+    const char *table_file;
+    double max_latency; /* ms */
+    int form;           /* 0: final, 1: search */
     double max_seconds;
     int64_t in_flight; /* 0: as many as the backend likes */
     int64_t top;
@@ -40,7 +43,8 @@ typedef struct search {
     pada_text folder, scores_dir;            /* of results, and of scores */
     const pada_search_algorithm *how;        /* of that name */
     pada_cost_limit limits[PADA_COST_KINDS]; /* as given */
-    pada_cost_limits *counted;               /* the same, counted */
+    pada_latency_table *table;               /* or NULL */
+    pada_cost_limits *counted;               /* the limits, counted */
     pada_search_result result;
     const volatile sig_atomic_t *stop_signal;
     double start; /* clock */
@@ -70,6 +74,18 @@ static const pada_opt options_table[] = {
     COST_OPTION("max-params", max_params, "no network with more parameters"),
     COST_OPTION("min-macs", min_macs, "no network with fewer multiply-adds"),
     COST_OPTION("min-params", min_params, "no network with fewer parameters"),
+    {.name = "latency-table",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(search, table_file),
+     .meta = "FILE",
+     .help = "latencies of the parts of networks, of `pada bench latency` or ProxylessNAS"},
+    {.name = "max-latency",
+     .type = PADA_OPT_DOUBLE,
+     .offset = offsetof(search, max_latency),
+     .min = 0,
+     .max = 1e9,
+     .meta = "MS",
+     .help = "no network that is slower, by that table"},
     {.name = "form",
      .type = PADA_OPT_CHOICE,
      .offset = offsetof(search, form),
@@ -144,11 +160,35 @@ static pada_status set_limit(search *s, pada_cost_kind kind, pada_counted what, 
     return pada_slot_costs_count(&limit->costs, &s->space, what, s->form == 1);
 }
 
-/* Costs of networks, and what they may be. A further one is a line here (PADA_COST_LATENCY: in microseconds). */
+static pada_status latency_of(void *table, const pada_space *space, const pada_path *path,
+                              int64_t *us)
+{
+    return pada_latency_path_us(table, space, path, us);
+}
+
+/* In microseconds. */
+static pada_status set_latency_limit(search *s)
+{
+    pada_cost_limit *limit = &s->limits[PADA_COST_LATENCY];
+
+    if (!s->table_file) {
+        if (s->max_latency > 0)
+            return PADA_FAIL(PADA_EINVAL, "--max-latency needs --latency-table FILE");
+        if (s->settings.cost == PADA_COST_LATENCY)
+            return PADA_FAIL(PADA_EINVAL, "--cost latency needs --latency-table FILE");
+        return PADA_OK;
+    }
+    PADA_TRY(pada_latency_table_open(&s->table, s->table_file));
+    *limit = (pada_cost_limit){.is_known = true, .max = (int64_t)(s->max_latency * 1000)};
+    return pada_slot_costs_measure(&limit->costs, &s->space, latency_of, s->table);
+}
+
+/* Costs of networks, and what they may be. A further one is a line here. */
 static pada_status set_limits(search *s)
 {
     PADA_TRY(set_limit(s, PADA_COST_MACS, PADA_COUNTED_MACS, s->min_macs, s->max_macs));
     PADA_TRY(set_limit(s, PADA_COST_PARAMS, PADA_COUNTED_PARAMS, s->min_params, s->max_params));
+    PADA_TRY(set_latency_limit(s));
     return pada_cost_limits_create(&s->counted, &s->space, s->limits);
 }
 
@@ -381,6 +421,7 @@ static pada_status run(void *self, const pada_options *options)
     pada_text_deinit(&out);
     pada_search_result_deinit(&s->result);
     pada_cost_limits_destroy(s->counted);
+    pada_latency_table_close(s->table);
     pada_text_deinit(&s->scores_dir);
     pada_text_deinit(&s->folder);
     pada_supernet_close(&s->net);

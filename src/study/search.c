@@ -85,7 +85,7 @@ const pada_opt pada_search_options[] = {
      .type = PADA_OPT_CHOICE,
      .offset = offsetof(pada_search_settings, cost),
      .default_value = "macs",
-     .choices = "macs|params", /* in the order of pada_cost_kind */
+     .choices = "macs|params|latency", /* in the order of pada_cost_kind */
      .help = "what front.csv, and pareto, weigh against accuracy"},
     {.name = NULL},
 };

@@ -108,6 +108,19 @@ expect_rc 0
 expect_out_has '"algorithm": "random", "seed": 0, '
 expect_out_has '"evaluated": 25, "generations": [{"generation": 0, "evaluated": 10, "best": {"arch": "|'
 check "$(wc -l <"$run/search/best.csv")" -eq 26
+# A limit on latency, by a table that `pada bench latency` has measured.
+pada bench latency --channels 4 --cells 1 --image-size 16 --repeats 1 --threads 1 --out "$work/latency.csv"
+expect_rc 0
+pada search "$run" --latency-table "$work/latency.csv" --dry-run
+expect_rc 0
+mean=$(awk '$1 == "latency" { print $4 / 1000 }' "$work/out")
+pada search "$run" --limit 100 --latency-table "$work/latency.csv" --max-latency "$mean" --algorithm random --rounds 1 \
+    --per-round 20 --quiet --out "$work/quick"
+expect_rc 0
+check "$(awk -F, -v most="$mean" 'NR > 1 && ($7 == "" || $7 > most + 0.0005)' "$work/quick/best.csv")" = ''
+pada search "$run" --latency-table "$work/latency.csv" --max-latency 0.001 --dry-run
+refused 2 'latency: no network has at most 1'
+
 search --algorithm pareto --cost params --top 2
 expect_rc 0
 check "$(awk -F, 'NR > 2 && ($6 <= params || $3 <= top1) { print } { params = $6; top1 = $3 }' "$run/search/front.csv")" = ''
@@ -157,7 +170,11 @@ refused 2 'max-macs'
 pada search "$run" --rounds 1000000 --per-round 1000000 --algorithm random
 refused 2 'is not in 1 to'
 pada search "$run" --cost latency
-refused 2 'cost'
+refused 2 'cost latency needs --latency-table'
+pada search "$run" --max-latency 3
+refused 2 'max-latency needs --latency-table'
+pada search "$run" --max-latency 3 --latency-table "$work/nothing"
+refused 66 'nothing'
 : >"$work/file"
 search --out "$work/file/folder"
 expect_rc 1
