@@ -206,7 +206,7 @@ static void check_dense(const dense_case *cases, int n, product which)
         char what[60];
         snprintf(what, sizeof what, "%s of %d to %d channels",
                  which == OUTPUT ? "output" : "gradient", cases[k].c_in, cases[k].c_out);
-        check_result(what, &jobs[k].to, dense_products(&jobs[k], which));
+        check_result(what, &jobs[k].to, dense_products(&jobs[k], which), ROUNDED_OTHERWISE);
         free_dense(&jobs[k]);
     }
 }
@@ -275,7 +275,7 @@ static void check_dense_weights(const dense_case *cases, int n, int splits)
         for (int i = 0; i < j->splits * j->weight.n; i++)
             sums[i % j->weight.n] += have[i];
         snprintf(what, sizeof what, "weights of %d to %d channels", cases[k].c_in, cases[k].c_out);
-        check_numbers(what, sums, want, j->weight.n, 2e-3, 1e-4);
+        check_numbers(what, sums, want, j->weight.n, 2e-3, ROUNDED_OTHERWISE);
         check_cuda(cudaFree(j->partial));
         free(have);
         free(want);

@@ -134,7 +134,7 @@ static void check_depth_forward(const depth_case *cases, int n)
     for (int k = 0; k < n; k++) {
         char what[40];
         snprintf(what, sizeof what, "output of job %d", k);
-        check_result(what, &jobs[k].to, depth_products(&jobs[k], OUTPUT));
+        check_result(what, &jobs[k].to, depth_products(&jobs[k], OUTPUT), 1e-6);
         free_depth(&jobs[k]);
     }
 }
@@ -196,7 +196,7 @@ static void check_depth_back(const depth_case *cases, int n, int splits, bool we
         snprintf(what, sizeof what, "gradient of job %d", k);
         if (!weights_alone) {
             const bool shared = j->to.has_slope; /* x is freed with the result then */
-            check_result(what, &j->to, depth_products(j, INPUT));
+            check_result(what, &j->to, depth_products(j, INPUT), 1e-6);
             if (shared) j->x = (view){0};
         }
         check_cuda(cudaFree(j->partial));
@@ -398,7 +398,7 @@ static void check_sum(const sum_case *cases, int n, bool backward)
     for (int k = 0; k < n; k++) {
         char what[40];
         snprintf(what, sizeof what, "%s sum %s", backward ? "backward" : "forward", cases[k].terms);
-        check_result(what, &jobs[k].to, add_terms(&jobs[k], &cases[k], backward));
+        check_result(what, &jobs[k].to, add_terms(&jobs[k], &cases[k], backward), 1e-6);
         for (int e = 0; e < jobs[k].n_terms; e++)
             if (backward)
                 free_gradient(&jobs[k].dz[e]);
@@ -527,7 +527,7 @@ static void check_pools(const pool_case *cases, bool backward)
         char what[60];
         snprintf(what, sizeof what, "%s of a pool of %d channels, %dx%d",
                  backward ? "gradient" : "output", cases[k].in.c, cases[k].in.h, cases[k].in.w);
-        check_result(what, &jobs[k].to, pool_products(&jobs[k], &cases[k], backward));
+        check_result(what, &jobs[k].to, pool_products(&jobs[k], &cases[k], backward), 1e-6);
         free_view(&jobs[k].x);
         free_gradient(&jobs[k].dy);
     }
