@@ -11,7 +11,7 @@
 #include "cli/run_args.h"
 #include "engine/engine_statistics.h"
 #include "engine/engine_weights.h"
-#include "study/class_report.h"
+#include "study/class_test.h"
 #include "tensor/npy.h"
 
 typedef struct eval {
@@ -23,9 +23,7 @@ typedef struct eval {
     pada_supernet net;
     pada_path *paths; /* [n_paths], owned */
     int n_paths;
-    float *logits;      /* [images, classes], owned; NULL without --logits and --per-class */
-    int32_t *labels;    /* [images], owned; NULL without --per-class, as the next one */
-    const char **names; /* [classes], owned; the names are the data set's */
+    pada_class_test test; /* empty without --logits and --per-class */
 } eval;
 
 static const pada_opt options_table[] = {
@@ -102,14 +100,11 @@ static pada_status read_paths(eval *v, const pada_options *options, int first)
     return space->is_final ? keep_network(v) : PADA_OK;
 }
 
-static pada_status make_logits(eval *v)
+static pada_status prepare_test(eval *v)
 {
-    void *memory;
-
-    PADA_TRY(pada_calloc(&memory, (size_t)pada_evaluator_n_images(v->net.workers[0].evaluator),
-                         (size_t)v->net.data->n_classes * sizeof *v->logits));
-    v->logits = memory;
-    return PADA_OK;
+    if (!v->logits_file && !v->per_class) return PADA_OK;
+    return pada_class_test_init(&v->test, v->net.data, v->net.split,
+                                pada_evaluator_n_images(v->net.workers[0].evaluator));
 }
 
 /* Finds out now whether the file of the scores can be written. */
@@ -126,25 +121,6 @@ static pada_status prepare_logits(const eval *v)
     return PADA_OK;
 }
 
-/* What reports need to know about the data. */
-static pada_status prepare_classes(eval *v)
-{
-    const int n_images = pada_evaluator_n_images(v->net.workers[0].evaluator);
-    const pada_dataset *data = v->net.data;
-    void *memory;
-
-    if (!v->per_class) return PADA_OK;
-    PADA_TRY(pada_calloc(&memory, (size_t)n_images, sizeof *v->labels));
-    v->labels = memory;
-    PADA_TRY(pada_calloc(&memory, (size_t)data->n_classes, sizeof *v->names));
-    v->names = memory;
-    for (int i = 0; i < n_images; i++)
-        v->labels[i] = data->ops->label(data, v->net.split, i);
-    for (int c = 0; c < data->n_classes && data->ops->class_name; c++)
-        v->names[c] = data->ops->class_name(data, c);
-    return PADA_OK;
-}
-
 /* Checks all inputs, the cheap ones first; afterwards only the evaluation itself can go wrong. */
 static pada_status prepare(eval *v, const pada_options *options)
 {
@@ -158,8 +134,7 @@ static pada_status prepare(eval *v, const pada_options *options)
     PADA_TRY(pada_supernet_open(&v->net, &v->run_args, options, run));
     PADA_TRY(read_paths(v, options, has_run));
     PADA_TRY(prepare_logits(v));
-    if (v->logits_file || v->per_class) PADA_TRY(make_logits(v));
-    PADA_TRY(prepare_classes(v));
+    PADA_TRY(prepare_test(v));
     return pada_supernet_load(&v->net, v->seed, 1);
 }
 
@@ -194,7 +169,7 @@ static void write_json(const eval *v, const description *d, pada_text *out)
     pada_json_set(out, object, "statistics",
                   json_string(pada_statistics_name(pada_engine_statistics(engine))));
     if (d->report)
-        pada_json_set(out, object, "report", pada_class_report_json(d->report, v->names));
+        pada_json_set(out, object, "report", pada_class_report_json(d->report, v->test.names));
     pada_json_line(out, object);
 }
 
@@ -204,16 +179,7 @@ static void write_text(const eval *v, const description *d, pada_text *out)
                   "%s\n  images %d %s  top-1 %.2f %%  top-5 %.2f %%  loss %.4f  seconds %.2f\n",
                   d->arch, d->result->n_images, pada_split_name(v->net.split), d->top1, d->top5,
                   d->result->loss, d->seconds);
-    if (d->report) pada_class_report_print(d->report, v->names, out);
-}
-
-/* Counts the scores of the network that was evaluated last; NULL without --per-class. */
-static pada_status make_report(const eval *v, int n_images, pada_class_report **report)
-{
-    *report = NULL;
-    if (!v->per_class) return PADA_OK;
-    PADA_TRY(pada_class_report_create(report, v->net.data->n_classes));
-    return pada_class_report_add(*report, v->logits, v->labels, n_images);
+    if (d->report) pada_class_report_print(d->report, v->test.names, out);
 }
 
 /* Appends what is printed for one path. */
@@ -225,7 +191,7 @@ static pada_status describe(const eval *v, const pada_path *path, const pada_eva
     pada_text name = {0};
     pada_status st = space->ops->format(space, path, NULL, &name);
 
-    if (st == PADA_OK) st = make_report(v, result->n_images, &report);
+    if (st == PADA_OK && v->per_class) st = pada_class_test_count(&v->test, &report);
     if (st == PADA_OK) {
         const description d = {.arch = name.data,
                                .result = result,
@@ -255,18 +221,17 @@ static pada_status enter_supernet(eval *v, const pada_path *path)
 
 static pada_status evaluate(eval *v, pada_text *out)
 {
-    const int64_t dims[] = {pada_evaluator_n_images(v->net.workers[0].evaluator),
-                            v->net.data->n_classes};
+    const int64_t dims[] = {v->test.n_images, v->test.n_classes};
 
     for (int i = 0; i < v->n_paths; i++) {
         const double start = pada_clock_seconds();
         pada_evaluation result;
         PADA_TRY(enter_supernet(v, &v->paths[i]));
         PADA_TRY(pada_evaluator_run(v->net.workers[0].evaluator, v->net.workers[0].engine,
-                                    &v->paths[i], v->logits, &result));
+                                    &v->paths[i], v->test.logits, &result));
         PADA_TRY(describe(v, &v->paths[i], &result, pada_clock_seconds() - start, out));
     }
-    return v->logits_file ? pada_npy_write_f32(v->logits_file, v->logits, dims, 2) : PADA_OK;
+    return v->logits_file ? pada_npy_write_f32(v->logits_file, v->test.logits, dims, 2) : PADA_OK;
 }
 
 static pada_status run(void *self, const pada_options *options)
@@ -279,9 +244,7 @@ static pada_status run(void *self, const pada_options *options)
     /* Printed only when all of them are done, so that a script never sees half a result. */
     if (st == PADA_OK) fputs(pada_text_str(&out), stdout);
     pada_text_deinit(&out);
-    pada_free(v->logits);
-    pada_free(v->labels);
-    pada_free(v->names);
+    pada_class_test_deinit(&v->test);
     pada_free(v->paths);
     pada_supernet_close(&v->net);
     return st;

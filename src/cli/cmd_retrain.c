@@ -15,6 +15,7 @@
 #include "engine/engine_weights.h"
 #include "strategy/strategy_single.h"
 #include "study/best_network.h"
+#include "study/class_test.h"
 #include "train/recipe_book.h"
 
 typedef enum keep_best { KEEP_VAL, KEEP_TEST, KEEP_NONE } keep_best;
@@ -41,6 +42,7 @@ typedef struct retrain {
     pada_split test;
     pada_model_about about; /* has the space of the network */
     pada_evaluator *evaluator;
+    pada_class_test class_test;
     pada_engine *engine;
     pada_run_lock lock;
 } retrain;
@@ -261,7 +263,9 @@ static pada_status train(retrain *r, const pada_options *options)
 static pada_status test(retrain *r, pada_retrain_result *out)
 {
     out->weights_hash = pada_engine_weights_hash(r->engine);
-    return pada_evaluator_run(r->evaluator, r->engine, &r->about.path, NULL, &out->found);
+    PADA_TRY(pada_evaluator_run(r->evaluator, r->engine, &r->about.path, r->class_test.logits,
+                                &out->found));
+    return pada_class_test_count(&r->class_test, &out->report);
 }
 
 /* Keeps and tests the last weights, or their average where there is one. */
@@ -300,25 +304,38 @@ static pada_status finish_best(retrain *r, pada_retrain_result *out)
     return st;
 }
 
-static pada_status finish(retrain *r)
+/* Says what the files have. */
+static pada_status print_results(const retrain *r, const pada_retrain_results *results,
+                                 uint64_t hash)
 {
-    pada_retrain_results results = {.arch = r->arch,
-                                    .data = r->data->name,
-                                    .split = r->test,
-                                    .chosen_on = has_val(r) ? PADA_SPLIT_VAL : PADA_SPLIT_TEST};
-    const uint64_t hash = pada_engine_weights_hash(r->engine);
     pada_text text = {0};
 
-    PADA_TRY(finish_last(r, &results.of[results.n++]));
-    if (keeps_best(r)) PADA_TRY(finish_best(r, &results.of[results.n++]));
-    PADA_TRY(pada_retrain_results_write(&results, r->out));
     if (!r->view.json)
         pada_text_add(&text, "%s: %s, %" PRId64 " epochs, weights %016" PRIx64 "\n", r->out,
                       r->arch, r->recipe.epochs, hash);
-    pada_retrain_results_print(&results, r->view.json, &text);
+    pada_retrain_results_print(results, r->view.json, &text);
     const pada_status st = text.status;
     if (st == PADA_OK) fputs(text.data, stdout);
     pada_text_deinit(&text);
+    return st;
+}
+
+static pada_status finish(retrain *r)
+{
+    const uint64_t hash = pada_engine_weights_hash(r->engine);
+    pada_status st = pada_class_test_init(&r->class_test, r->data, r->test,
+                                          pada_evaluator_n_images(r->evaluator));
+    pada_retrain_results results = {.arch = r->arch,
+                                    .data = r->data->name,
+                                    .class_names = r->class_test.names,
+                                    .split = r->test,
+                                    .chosen_on = has_val(r) ? PADA_SPLIT_VAL : PADA_SPLIT_TEST};
+
+    if (st == PADA_OK) st = finish_last(r, &results.of[results.n++]);
+    if (st == PADA_OK && keeps_best(r)) st = finish_best(r, &results.of[results.n++]);
+    if (st == PADA_OK) st = pada_retrain_results_write(&results, r->out);
+    if (st == PADA_OK) st = print_results(r, &results, hash);
+    pada_retrain_results_deinit(&results);
     return st;
 }
 
@@ -327,6 +344,7 @@ static void close_all(retrain *r)
     pada_train_view_deinit(&r->view);
     pada_run_lock_release(&r->lock);
     pada_engine_destroy(r->engine);
+    pada_class_test_deinit(&r->class_test);
     pada_evaluator_destroy(r->evaluator);
     pada_model_about_deinit(&r->about);
     pada_dataset_close(r->data);
@@ -363,7 +381,8 @@ const pada_command pada_command_retrain = {
         "(--from). Makes a run folder, or resumes one as `pada train` does. At the end " PADA_LAST_FILE
         " and " PADA_BEST_FILE
         " are models, files that say all about themselves, and " PADA_TEST_FILE
-        " has the accuracy on the test images. The best weights are those that did best on val; "
+        " has the accuracy on the test images, also class by class, " PADA_CONFUSION_FILE
+        " what was taken for what. The best weights are those that did best on val; "
         "chosen on test (--keep-best test), their accuracy there is optimistic.",
     .usage = "pada retrain --arch ARCH|--from RUN --out RUN [--recipe NAME] [--data DIR] [options]",
     .examples =

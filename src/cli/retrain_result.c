@@ -38,6 +38,8 @@ static json_t *result_object(const pada_retrain_results *results, const pada_ret
         pada_json_set(out, object, "chosen_on", json_string(pada_split_name(results->chosen_on)));
         pada_json_set(out, object, "chosen_top1", json_real(r->val_top1));
     }
+    pada_json_set(out, object, "classes",
+                  pada_class_report_classes(r->report, results->class_names));
     return object;
 }
 
@@ -55,6 +57,13 @@ static void add_json(const pada_retrain_results *results, pada_text *out)
     pada_json_line(out, object);
 }
 
+void pada_retrain_results_deinit(pada_retrain_results *results)
+{
+    for (int i = 0; i < results->n; i++)
+        pada_class_report_destroy(results->of[i].report);
+    results->n = 0;
+}
+
 pada_status pada_retrain_results_write(const pada_retrain_results *results, const char *run)
 {
     pada_text path = {0}, text = {0};
@@ -63,6 +72,9 @@ pada_status pada_retrain_results_write(const pada_retrain_results *results, cons
     add_json(results, &text);
     pada_text_add(&path, "%s/" PADA_TEST_FILE, run);
     if ((st = text.status) == PADA_OK) st = path.status;
+    if (st == PADA_OK)
+        st = pada_class_report_write_confusion(results->of[results->n - 1].report,
+                                               results->class_names, run);
     if (st == PADA_OK) st = pada_file_replace(path.data, text.data, text.length);
     pada_text_deinit(&path);
     pada_text_deinit(&text);

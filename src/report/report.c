@@ -72,7 +72,9 @@ static pada_status read_ranking(pada__report_run *run)
 
     pada_text_add(&path, "%s/ranking.csv", run->name);
     if ((st = path.status) == PADA_OK) st = open_ranking(run, path.data);
-    if (st == PADA_ENOENT)
+    if (st == PADA_ENOENT && (pada__report_is_single(run) || pada__report_has_search(run)))
+        st = PADA_OK; /* it has something else to show */
+    else if (st == PADA_ENOENT)
         pada_text_add(&run->notes, "%s: not there; `pada rank` makes it\n", path.data);
     else if (st == PADA_EDATA || st == PADA_EINVAL)
         pada_text_add(&run->notes, "%s\n", pada_message());
@@ -84,6 +86,18 @@ out:
     return st;
 }
 
+static pada_status read_search(pada__report_run *run)
+{
+    pada_text folder = {0};
+    pada_status st;
+
+    pada_text_add(&folder, "%s/search", run->name);
+    if ((st = folder.status) == PADA_OK)
+        st = pada_search_log_read(&run->search, &run->space, folder.data);
+    pada_text_deinit(&folder);
+    return st;
+}
+
 static pada_status read_run(pada__report_run *run, const char *name, const pada_space *space)
 {
     run->name = name;
@@ -92,6 +106,8 @@ static pada_status read_run(pada__report_run *run, const char *name, const pada_
     PADA_TRY(pada_run_info_read(&run->info, name, &run->notes));
     PADA_TRY(pada_history_read(&run->history, name, &run->notes));
     PADA_TRY(take_sizes(run, space));
+    PADA_TRY(read_search(run));
+    PADA_TRY(pada_test_results_read(&run->test, name));
     return read_ranking(run);
 }
 
@@ -212,6 +228,8 @@ static void deinit(pada__report *r)
         pada_history_deinit(&r->runs[i].history);
         pada_score_table_close(r->runs[i].ranking);
         pada_ranking_table_deinit(&r->runs[i].table);
+        pada_search_log_deinit(&r->runs[i].search);
+        pada_test_results_deinit(&r->runs[i].test);
         pada_text_deinit(&r->runs[i].notes);
     }
     pada_scoreboard_deinit(&r->board);
@@ -336,13 +354,48 @@ static void add_runs(const pada__report *r, pada_text *out)
     end_section(out);
 }
 
+/* A section, if the part has anything to say. */
+static pada_status add_part(const pada__report *r, const char *id, const char *title,
+                            pada_status (*add)(const pada__report *, pada_text *), pada_text *out)
+{
+    pada_text part = {0};
+    pada_status st = add(r, &part);
+
+    if (st == PADA_OK) st = part.status;
+    if (st == PADA_OK && part.length > 0) {
+        begin_section(out, id, title);
+        pada_text_add_bytes(out, part.data, part.length);
+        end_section(out);
+    }
+    pada_text_deinit(&part);
+    return st == PADA_OK ? out->status : st;
+}
+
+static pada_status add_best(const pada__report *r, pada_text *out)
+{
+    PADA_TRY(pada__report_best(r, out));
+    return pada__report_further(r, out);
+}
+
 static pada_status add_networks(const pada__report *r, pada_text *out)
 {
-    begin_section(out, "best", r->desc->n_runs > 1 ? "Best networks" : "Best network");
-    PADA_TRY(pada__report_best(r, out));
-    PADA_TRY(pada__report_further(r, out));
+    const bool are_alone = pada__report_all_single(r);
+
+    PADA_TRY(add_part(r, "search", "Search", pada__report_search, out));
+    PADA_TRY(add_part(r, "best",
+                      r->desc->n_runs > 1 ? are_alone ? "Networks" : "Best networks"
+                      : are_alone         ? "The network"
+                                          : "Best network",
+                      add_best, out));
+    PADA_TRY(add_part(r, "test", "Test", pada__report_test, out));
+    return add_part(r, "use", "How to use it", pada__report_models, out);
+}
+
+static void add_sampling(const pada__report *r, pada_text *out)
+{
+    begin_section(out, "sampling", "What was sampled");
+    pada__report_sampling(r, out);
     end_section(out);
-    return out->status;
 }
 
 static pada_status write_page(const pada__report *r, pada_text *out)
@@ -354,13 +407,11 @@ static pada_status write_page(const pada__report *r, pada_text *out)
                        "not.</p></noscript>\n");
     add_runs(r, out);
     PADA_TRY(add_networks(r, out));
-    PADA_TRY(add_ranking(r, out));
+    if (!pada__report_all_single(r)) PADA_TRY(add_ranking(r, out));
     begin_section(out, "training", "Training");
     pada__report_training(r, out);
     end_section(out);
-    begin_section(out, "sampling", "What was sampled");
-    pada__report_sampling(r, out);
-    end_section(out);
+    if (!pada__report_all_single(r)) add_sampling(r, out);
     pada__report_notes(r, out);
     begin_section(out, "provenance", "Provenance");
     pada__report_provenance(r, out);

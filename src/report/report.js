@@ -133,7 +133,42 @@
     };
   };
 
-  const kinds = { line, stack, scatter, interval };
+  // Networks by something: dots with their names, and lines through some of them.
+  const looks = {
+    dots: c => ({ pointRadius: 3, pointHoverRadius: 6, borderWidth: 0, backgroundColor: c + "77" }),
+    steps: c => ({ showLine: true, stepped: true, pointStyle: "line", pointRadius: 0, pointHitRadius: 0, borderWidth: 2, borderColor: c }),
+    line: c => ({ showLine: true, pointStyle: "line", pointRadius: 0, pointHitRadius: 0, borderWidth: 2, borderColor: c }),
+    star: () => ({ pointStyle: "star", pointRadius: 9, pointHoverRadius: 11, borderWidth: 3, borderColor: style("--weak") }),
+  };
+  const networks = chart => ({
+    type: "scatter",
+    data: {
+      datasets: chart.series.map((s, i) => ({
+        label: s.name, data: points(s.points), backgroundColor: color(chart.color), order: -i, ...looks[s.look](color(chart.color)),
+      })),
+    },
+    options: {
+      interaction: { mode: "nearest", intersect: false },
+      scales: {
+        x: axis(chart.x, {
+          ticks: { color: style("--faint"), maxRotation: 0, autoSkipPadding: 12, callback: x => x.toLocaleString("en", { notation: "compact" }) },
+        }),
+        y: axis(chart.y),
+      },
+      plugins: {
+        legend: { labels: { usePointStyle: true } },
+        tooltip: {
+          filter: item => item.dataset.pointRadius > 0,
+          callbacks: {
+            title: items => items.slice(0, 1).flatMap(item => chart.archs[item.dataIndex].split("+")),
+            label: item => [`${chart.x} ${number(item.raw.x)}`, `top-1 ${number(item.raw.y)} %`],
+          },
+        },
+      },
+    },
+  });
+
+  const kinds = { line, stack, scatter, networks, interval };
 
   const draw = () => {
     Chart.defaults.animation = false;

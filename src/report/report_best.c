@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/draw.h"
 #include "report/html.h"
 #include "report/report_parts.h"
 #include "study/best_first.h"
@@ -12,10 +11,7 @@ enum { N_FURTHER = 9 };
 static void add_cost(const pada__report_run *run, const pada_ranking_row *row, pada_text *out)
 {
     if (!run->has_sizes) return;
-    pada__report_count(out, (double)row->cost.macs);
-    pada_text_add(out, " multiply-adds per image, ");
-    pada__report_count(out, (double)row->cost.params);
-    pada_text_add(out, " parameters");
+    pada__report_cost(out, (double)row->cost.macs, (double)row->cost.params);
 }
 
 /* Nothing without a truth table. */
@@ -43,30 +39,6 @@ static void add_score(const pada__report_run *run, const pada_ranking_row *row, 
     pada_text_add(out, "score ");
     pada__report_percent(out, row->score, run->table.decimals);
     pada__report_interval(out, row->low, row->high, run->table.decimals);
-}
-
-static pada_status add_arch(const pada__report_run *run, const pada_path *path, pada_text *out)
-{
-    pada_text arch = {0};
-    const pada_status st = run->space.ops->format(&run->space, path, NULL, &arch);
-
-    pada_text_add(out, "<code>");
-    pada_html_text(out, pada_text_str(&arch));
-    pada_text_add(out, "</code>");
-    pada_text_deinit(&arch);
-    return st;
-}
-
-static pada_status add_drawing(const pada_space *space, const pada_path *path, pada_text *out)
-{
-    pada_sketch sketch;
-
-    if (!space->ops->sketch) return PADA_OK;
-    PADA_TRY(pada_sketch_path(&sketch, space, path));
-    pada_text_add(out, "<div class=\"drawing\">");
-    PADA_TRY(pada_draw_svg(&sketch, out));
-    pada_text_add(out, "</div>\n");
-    return out->status;
 }
 
 /* ---- what to do next ---- */
@@ -138,6 +110,16 @@ static void add_facts(const pada__report *r, const pada__report_run *run,
     pada_text_add(out, "</ul>\n");
 }
 
+static void add_test_command(const pada__report_run *run, pada_text *out)
+{
+    pada_text_add(out, "<p>Next: its accuracy on the images that it was not trained "
+                       "on.</p>\n<pre>pada eval ");
+    pada__report_word(out, run->name, "");
+    pada_text_add(out, " ");
+    pada__report_word(out, run->info.arch, "");
+    pada_text_add(out, "</pre>\n");
+}
+
 /* A network that was trained alone. */
 static pada_status add_single(const pada__report_run *run, pada_text *out)
 {
@@ -146,18 +128,15 @@ static pada_status add_single(const pada__report_run *run, pada_text *out)
 
     if (st == PADA_ENOMEM) return st;
     pada_text_add(out, "<div class=\"best\">\n");
-    if (st == PADA_OK) PADA_TRY(add_drawing(&run->space, &row.path, out));
+    if (st == PADA_OK) PADA_TRY(pada__report_drawing(&run->space, &row.path, out));
     pada_text_add(out, "<div>\n<p>");
     if (st == PADA_OK) pada_space_cost(&run->space, &row.path, &row.cost);
     if (st == PADA_OK) add_cost(run, &row, out);
     pada_text_add(out, "</p>\n<p><code>");
     pada_html_text(out, run->info.arch);
-    pada_text_add(out, "</code></p>\n<p>Next: its accuracy on the images that it was not trained "
-                       "on.</p>\n<pre>pada eval ");
-    pada__report_word(out, run->name, "");
-    pada_text_add(out, " ");
-    pada__report_word(out, run->info.arch, "");
-    pada_text_add(out, "</pre>\n</div>\n</div>\n");
+    pada_text_add(out, "</code></p>\n");
+    if (run->test.n_models == 0) add_test_command(run, out);
+    pada_text_add(out, "</div>\n</div>\n");
     return out->status;
 }
 
@@ -166,27 +145,32 @@ static pada_status add_best(const pada__report *r, const pada__report_run *run, 
     const pada_ranking_row *row = pada__report_first(run);
 
     pada__report_run_name(r, run, out);
-    if (!row && run->info.arch) return add_single(run, out);
+    if (!row && pada__report_is_single(run)) return add_single(run, out);
     if (!row) {
         add_ranking_command(run, out);
         return out->status;
     }
     pada_text_add(out, "<div class=\"best\">\n");
-    PADA_TRY(add_drawing(&run->space, &row->path, out));
+    PADA_TRY(pada__report_drawing(&run->space, &row->path, out));
     pada_text_add(out, "<div>\n");
     add_facts(r, run, row, out);
     pada_text_add(out, "<p>");
-    PADA_TRY(add_arch(run, &row->path, out));
+    PADA_TRY(pada__report_arch(run, &row->path, out));
     pada_text_add(out, "</p>\n");
     PADA_TRY(add_training(run, &row->path, out));
     pada_text_add(out, "</div>\n</div>\n");
     return out->status;
 }
 
+bool pada__report_has_best(const pada__report_run *run)
+{
+    return pada__report_first(run) || !pada__report_has_search(run);
+}
+
 pada_status pada__report_best(const pada__report *r, pada_text *out)
 {
     for (int i = 0; i < r->desc->n_runs; i++)
-        PADA_TRY(add_best(r, &r->runs[i], out));
+        if (pada__report_has_best(&r->runs[i])) PADA_TRY(add_best(r, &r->runs[i], out));
     return out->status;
 }
 
@@ -202,9 +186,9 @@ static pada_status add_cell(const pada__report *r, const pada__report_run *run,
     if (run->has_sizes) pada_text_add(out, "; ");
     add_cost(run, row, out);
     pada_text_add(out, "</summary>\n<p>");
-    PADA_TRY(add_arch(run, &row->path, out));
+    PADA_TRY(pada__report_arch(run, &row->path, out));
     pada_text_add(out, "</p>\n");
-    PADA_TRY(add_drawing(&run->space, &row->path, out));
+    PADA_TRY(pada__report_drawing(&run->space, &row->path, out));
     pada_text_add(out, "</details></li>\n");
     return out->status;
 }

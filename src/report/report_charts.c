@@ -4,6 +4,8 @@
  *    "charts": [{"id", "kind": "line", "x", "y", "log", "series": [{"name", "color", "dash", "points"}]},
  *               {"id", "kind": "stack", like line},
  *               {"id", "kind": "scatter", "set", "color", "x", "y", "top": truth that counts as the top},
+ *               {"id", "kind": "networks", "color", "x", "y", "archs": of the dots,
+ *                "series": [{"name", "look": "dots", "steps", "line" or "star", "points"}]},     report_search.c
  *               {"id", "kind": "interval", "labels", "y", "series": [{"name", "color", "values"}]}]} */
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +31,8 @@ typedef struct curves {
 static const curves training[] = {
     {"accuracy",
      "Accuracy",
-     "Share of the images that were classified right, over the networks that were sampled.",
+     "Share of the images that were classified right; of a supernet, by the networks that were "
+     "sampled.",
      "top-1 accuracy (%)",
      false,
      {{"top1", "training"}, {"val_top1", "validation"}},
@@ -125,9 +128,8 @@ static int count_tau(const pada__report *r)
 
 /* ---- places ---- */
 
-/* `run` and `meaning` may be NULL; the title is markup. */
-static void add_figure(pada_text *out, const char *id, int number, const char *title,
-                       const char *run, const char *meaning)
+void pada__report_figure(pada_text *out, const char *id, int number, const char *title,
+                         const char *run, const char *meaning)
 {
     pada_text_add(out, "<figure><figcaption>%s", title);
     if (run) pada_text_add(out, ": ");
@@ -155,7 +157,7 @@ static void add_curve_figures(const pada__report *r, const curves *list, int n, 
     pada_text_add(out, "<div class=\"figures\">\n");
     for (int i = 0; i < n; i++) {
         if (has_curves(r, &list[i]))
-            add_figure(out, list[i].id, -1, list[i].title, NULL, list[i].meaning);
+            pada__report_figure(out, list[i].id, -1, list[i].title, NULL, list[i].meaning);
         else
             pada_text_add(out, "<p class=\"none\">%s</p>\n", list[i].absent);
     }
@@ -169,6 +171,7 @@ static bool is_probability(const char *column)
 
 static bool has_paths(const pada__report_run *run)
 {
+    if (pada__report_is_single(run)) return false;
     for (int i = 0; i < run->history.n_columns; i++)
         if (is_probability(run->history.names[i]) &&
             pada_history_has(&run->history, run->history.names[i]))
@@ -189,9 +192,9 @@ void pada__report_sampling(const pada__report *r, pada_text *out)
     pada_text_add(out, "<div class=\"figures\">\n");
     for (int i = 0; i < r->desc->n_runs; i++)
         if (has_paths(&r->runs[i]))
-            add_figure(out, "paths", i, "Probability of the operators",
-                       r->desc->n_runs > 1 ? r->runs[i].name : NULL,
-                       "How often each is drawn, on average over the slots that have it.");
+            pada__report_figure(out, "paths", i, "Probability of the operators",
+                                r->desc->n_runs > 1 ? r->runs[i].name : NULL,
+                                "How often each is drawn, on average over the slots that have it.");
     pada_text_add(out, "</div>\n");
     pada__report_begin_more(out, "Use of the images, entropy of the paths");
     add_curve_figures(r, sampling, N_SAMPLING, out);
@@ -208,19 +211,22 @@ pada_status pada__report_scatter(const pada__report *r, pada_text *out)
     pada_text_add(out, "<div class=\"figures\">\n");
     for (int i = 0; i < r->n_sets; i++) {
         const char *name = r->n_sets > 1 ? pada__report_set_name(r, i) : NULL;
-        add_figure(out, "scatter", i, "All networks", name,
-                   "A point per network: what the supernet thinks of it, and what it is worth.");
+        pada__report_figure(
+            out, "scatter", i, "All networks", name,
+            "A point per network: what the supernet thinks of it, and what it is worth.");
     }
     pada_text_add(out, "</div>\n");
     if (best.n == 0 && count_tau(r) < 2) return out->status;
     pada__report_begin_more(out, "The truly best networks, enlarged");
     pada_text_add(out, "<div class=\"figures\">\n");
     for (int i = 0; i < r->n_sets && best.n > 0; i++)
-        add_figure(out, "top", i, title, r->n_sets > 1 ? pada__report_set_name(r, i) : NULL,
-                   "Where it matters: can it tell good networks from each other?");
+        pada__report_figure(out, "top", i, title,
+                            r->n_sets > 1 ? pada__report_set_name(r, i) : NULL,
+                            "Where it matters: can it tell good networks from each other?");
     if (count_tau(r) > 1)
-        add_figure(out, "tau", -1, "Tau-b among the truly best", NULL,
-                   "Agreement of the orders, for all networks and for ever fewer of the best.");
+        pada__report_figure(
+            out, "tau", -1, "Tau-b among the truly best", NULL,
+            "Agreement of the orders, for all networks and for ever fewer of the best.");
     pada_text_add(out, "</div>\n");
     pada__report_end_more(out);
     return out->status;
@@ -235,8 +241,8 @@ static void add_comma(pada_text *out, bool *is_first)
     *is_first = false;
 }
 
-static void begin_chart(pada_text *out, bool *is_first, const char *id, int number,
-                        const char *kind)
+void pada__report_begin_chart(pada_text *out, bool *is_first, const char *id, int number,
+                              const char *kind)
 {
     add_comma(out, is_first);
     pada_text_add(out, "\n{\"id\":\"%s", id);
@@ -284,7 +290,7 @@ static void add_curves(const pada__report *r, const curves *c, bool *is_first, p
     bool is_first_curve = true;
 
     if (!has_curves(r, c)) return;
-    begin_chart(out, is_first, c->id, -1, "line");
+    pada__report_begin_chart(out, is_first, c->id, -1, "line");
     pada_text_add(out, "\"x\":\"epoch\",\"y\":\"%s\",\"log\":%s,\"series\":[", c->axis,
                   c->is_log ? "true" : "false");
     for (int i = 0; i < r->desc->n_runs; i++) {
@@ -306,7 +312,7 @@ static void add_paths(const pada__report *r, int run, bool *is_first, pada_text 
     int color = 0;
 
     if (!has_paths(&r->runs[run])) return;
-    begin_chart(out, is_first, "paths", run, "stack");
+    pada__report_begin_chart(out, is_first, "paths", run, "stack");
     pada_text_add(out, "\"x\":\"epoch\",\"y\":\"probability, mean over the slots\",\"series\":[");
     for (int i = 0; i < h->n_columns; i++) {
         if (!is_probability(h->names[i])) continue;
@@ -327,7 +333,7 @@ static pada_status add_scatters(const pada__report *r, bool *is_first, pada_text
     PADA_TRY(find_top(r, &best));
     for (int i = 0; i < r->n_sets; i++) {
         for (int is_top = 0; is_top < (best.n > 0 ? 2 : 1); is_top++) {
-            begin_chart(out, is_first, is_top ? "top" : "scatter", i, "scatter");
+            pada__report_begin_chart(out, is_first, is_top ? "top" : "scatter", i, "scatter");
             pada_text_add(
                 out,
                 "\"set\":%d,\"color\":%d,\"x\":\"score with the weights of the supernet\","
@@ -346,7 +352,7 @@ static void add_tau(const pada__report *r, bool *is_first, pada_text *out)
     pada_interval interval;
 
     if (n < 2) return;
-    begin_chart(out, is_first, "tau", -1, "interval");
+    pada__report_begin_chart(out, is_first, "tau", -1, "interval");
     pada_text_add(out, "\"labels\":[\"all %d\"", r->join.n);
     for (int k = 1; k < n; k++)
         pada_text_add(out, ",\"best %d\"",
@@ -420,8 +426,9 @@ pada_status pada__report_data(const pada__report *r, pada_text *out)
         add_curves(r, &more_training[i], &is_first, out);
     for (int i = 0; i < r->desc->n_runs; i++)
         add_paths(r, i, &is_first, out);
-    for (int i = 0; i < N_SAMPLING; i++)
+    for (int i = 0; i < N_SAMPLING && !pada__report_all_single(r); i++)
         add_curves(r, &sampling[i], &is_first, out);
+    PADA_TRY(pada__report_search_data(r, &is_first, out));
     if (r->n_sets > 0) {
         PADA_TRY(add_scatters(r, &is_first, out));
         add_tau(r, &is_first, out);

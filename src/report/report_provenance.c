@@ -30,7 +30,7 @@ static void add_last(pada_text *out, const pada__report_run *run, const char *co
 
 static void add_method(const pada__report_run *run, pada_text *out)
 {
-    pada__report_string(out, run->info.method);
+    pada__report_string(out, run->info.form ? "one network, retrained" : run->info.method);
 }
 
 static void add_data(const pada__report_run *run, pada_text *out)
@@ -167,7 +167,7 @@ static void add_command(const pada__report_run *run, pada_text *out)
     if (!run->info.config.data) return;
     pada_text_add(out, "<details>\n<summary>Command and configuration of ");
     pada_html_text(out, run->name);
-    pada_text_add(out, "</summary>\n<pre>pada train --config ");
+    pada_text_add(out, "</summary>\n<pre>pada %s --config ", run->info.form ? "retrain" : "train");
     pada__report_word(out, run->name, "/config.yaml");
     pada_text_add(out, " --out ");
     pada__report_word(out, run->name, "");

@@ -29,11 +29,6 @@ static void begin_item(pada_text *out, level l, const char *subject, const char 
     pada_text_add(out, "<li class=\"%s\"><strong>%s %s:</strong> ", level_names[l], subject, word);
 }
 
-static bool is_single(const pada__report_run *run)
-{
-    return run->info.arch != NULL;
-}
-
 /* ---- training ---- */
 
 static void add_chance(const pada__report_run *run, pada_text *out)
@@ -46,7 +41,7 @@ static void add_chance(const pada__report_run *run, pada_text *out)
 
 static void add_supernet(const pada__report_run *run, pada_text *out)
 {
-    const char *subject = is_single(run) ? "Network" : "Supernet";
+    const char *subject = pada__report_is_single(run) ? "Network" : "Supernet";
     const double top1 = pada_history_last(&run->history, "top1"),
                  validation = pada_history_last(&run->history, "val_top1"),
                  n_validated = pada_history_last(&run->history, "val_networks");
@@ -71,7 +66,7 @@ static void add_supernet(const pada__report_run *run, pada_text *out)
     add_chance(run, out);
     pada_text_add(
         out, ".%s</li>\n",
-        l == WEAK && !is_single(run)
+        l == WEAK && !pada__report_is_single(run)
             ? " Its scores say little about networks: train longer (<code>--epochs</code>)."
         : l == WEAK ? " Train longer (<code>--epochs</code>)."
                     : "");
@@ -205,7 +200,8 @@ static void add_checked(const pada__report *r, const pada__report_run *run, pada
 
 static void add_ranking(const pada__report *r, const pada__report_run *run, pada_text *out)
 {
-    if (is_single(run)) return;
+    if (pada__report_is_single(run)) return;
+    if (!run->table.rows && pada__report_has_search(run)) return;
     if (!run->table.rows) {
         begin_item(out, UNKNOWN, "Ranking", "missing");
         pada_text_add(out, "<code>pada rank ");
@@ -225,12 +221,45 @@ static void add_ranking(const pada__report *r, const pada__report_run *run, pada
     pada_text_add(out, "</li>\n");
 }
 
+/* ---- searches and tests ---- */
+
+static void add_search(const pada__report_run *run, pada_text *out)
+{
+    if (!pada__report_has_search(run)) return;
+    begin_item(out, UNKNOWN, "Search", "done");
+    pada_text_add(out, "the best of %d networks has ", run->search.best.n);
+    pada__report_percent(out, run->search.best.rows[0].top1, 2);
+    pada_text_add(out, " with the weights of the supernet; what it is worth shows when it is "
+                       "trained alone.</li>\n");
+}
+
+static void add_test(const pada__report_run *run, pada_text *out)
+{
+    const pada_tested_model *model = pada_test_results_model(&run->test);
+
+    if (!model) return;
+    const level l = level_of_accuracy(model->top1.percent, run->chance);
+    begin_item(out, l, "Test", l == UNKNOWN ? "done" : level_names[l]);
+    pada__report_percent(out, model->top1.percent, 2);
+    pada__report_interval(out, model->top1.low, model->top1.high, 2);
+    pada_text_add(out, " of %d ", run->test.images);
+    pada_html_text(out, run->test.split);
+    pada_text_add(out, " images right, ");
+    pada__report_percent(out, model->top5.percent, 2);
+    pada__report_interval(out, model->top5.low, model->top5.high, 2);
+    pada_text_add(out, " among the best five");
+    add_chance(run, out);
+    pada_text_add(out, ".</li>\n");
+}
+
 void pada__report_verdicts(const pada__report *r, pada_text *out)
 {
     for (int i = 0; i < r->desc->n_runs; i++) {
         pada__report_run_name(r, &r->runs[i], out);
         pada_text_add(out, "<ul class=\"verdict\">\n");
+        add_test(&r->runs[i], out);
         add_supernet(&r->runs[i], out);
+        add_search(&r->runs[i], out);
         add_ranking(r, &r->runs[i], out);
         add_warnings(&r->runs[i], out);
         pada_text_add(out, "</ul>\n");

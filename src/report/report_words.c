@@ -2,8 +2,21 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/draw.h"
 #include "report/html.h"
 #include "report/report_parts.h"
+
+bool pada__report_is_single(const pada__report_run *run)
+{
+    return run->info.arch != NULL;
+}
+
+bool pada__report_all_single(const pada__report *r)
+{
+    for (int i = 0; i < r->desc->n_runs; i++)
+        if (!pada__report_is_single(&r->runs[i])) return false;
+    return true;
+}
 
 void pada__report_begin_table(pada_text *out, const char *caption)
 {
@@ -61,6 +74,38 @@ void pada__report_count(pada_text *out, double count)
                   : count < 99.95 ? 1
                                   : 0,
                   count, units[unit]);
+}
+
+void pada__report_cost(pada_text *out, double macs, double params)
+{
+    pada__report_count(out, macs);
+    pada_text_add(out, " multiply-adds per image, ");
+    pada__report_count(out, params);
+    pada_text_add(out, " parameters");
+}
+
+pada_status pada__report_arch(const pada__report_run *run, const pada_path *path, pada_text *out)
+{
+    pada_text arch = {0};
+    const pada_status st = run->space.ops->format(&run->space, path, NULL, &arch);
+
+    pada_text_add(out, "<code>");
+    pada_html_text(out, pada_text_str(&arch));
+    pada_text_add(out, "</code>");
+    pada_text_deinit(&arch);
+    return st;
+}
+
+pada_status pada__report_drawing(const pada_space *space, const pada_path *path, pada_text *out)
+{
+    pada_sketch sketch;
+
+    if (!space->ops->sketch) return PADA_OK;
+    PADA_TRY(pada_sketch_path(&sketch, space, path));
+    pada_text_add(out, "<div class=\"drawing\">");
+    PADA_TRY(pada_draw_svg(&sketch, out));
+    pada_text_add(out, "</div>\n");
+    return out->status;
 }
 
 void pada__report_interval(pada_text *out, double low, double high, int decimals)

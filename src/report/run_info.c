@@ -22,6 +22,7 @@ static const pada_opt config_table[] = {
     FACT("lr-schedule", lr_schedule),
     FACT("seed", seed),
     FACT("arch", arch),
+    FACT("form", form),
     {.name = NULL},
 };
 

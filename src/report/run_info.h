@@ -12,7 +12,8 @@ extern "C" {
 typedef struct pada_run_info {
     const char *method, *data, *space, *classes, *image_size, *resize, *epochs, *batch_size, *lr,
         *lr_schedule, *seed;
-    const char *arch; /* of the method single */
+    const char *arch; /* of one network that is trained alone */
+    const char *form; /* "final": by `pada retrain` */
     /* of the newest start; `started` is the first one */
     const char *backend, *version, *commit, *data_name, *started;
     pada_text config;      /* the file as it is */

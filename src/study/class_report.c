@@ -222,17 +222,28 @@ static json_t *json_class(const pada_class_report *r, const char *const *names, 
     return NULL;
 }
 
-json_t *pada_class_report_json(const pada_class_report *r, const char *const *names)
+json_t *pada_class_report_classes(const pada_class_report *r, const char *const *names)
 {
-    const pada_share top1 = pada_class_report_top(r, 1), top5 = pada_class_report_top(r, 5);
-
     pada_json_begin();
-    json_t *object = json_object(), *classes = json_array();
+    json_t *classes = json_array();
     bool is_done = true;
 
     for (int c = 0; c < r->n_classes && is_done; c++)
         is_done = json_array_append_new(classes, json_class(r, names, c)) == 0;
-    is_done = set(object, "images", json_integer(r->n_images)) && is_done;
+    if (is_done && !pada_json_ran_out()) return classes;
+    json_decref(classes);
+    return NULL;
+}
+
+json_t *pada_class_report_json(const pada_class_report *r, const char *const *names)
+{
+    const pada_share top1 = pada_class_report_top(r, 1), top5 = pada_class_report_top(r, 5);
+    json_t *classes = pada_class_report_classes(r, names);
+
+    pada_json_begin();
+    json_t *object = json_object();
+    bool is_done = set(object, "images", json_integer(r->n_images));
+
     is_done = set(object, "top1", json_share(&top1)) && is_done;
     is_done = set(object, "top5", json_share(&top5)) && is_done;
     is_done = set(object, "classes", classes) && is_done;
@@ -275,34 +286,19 @@ void pada_class_report_csv(const pada_class_report *r, const char *const *names,
     }
 }
 
-/* ---- files ---- */
+/* ---- the file ---- */
 
-static pada_status write_text(const char *folder, const char *name, const pada_text *text)
+pada_status pada_class_report_write_confusion(const pada_class_report *r, const char *const *names,
+                                              const char *folder)
 {
-    pada_text path = {0};
+    pada_text path = {0}, csv = {0};
+    pada_status st;
 
-    PADA_TRY(text->status);
-    pada_text_add(&path, "%s/%s", folder, name);
-    const pada_status st = path.status == PADA_OK
-                               ? pada_file_replace(path.data, text->data, text->length)
-                               : path.status;
-    pada_text_deinit(&path);
-    return st;
-}
-
-pada_status pada_class_report_write(const pada_class_report *r, const char *const *names,
-                                    const char *folder)
-{
-    json_t *object = pada_class_report_json(r, names);
-    pada_text json = {0}, csv = {0};
-    pada_status st = object ? pada_json_print_line(object, &json) : pada_json_out_of_memory();
-
-    json_decref(object);
-    pada_text_add(&json, "\n");
+    pada_text_add(&path, "%s/" PADA_CONFUSION_FILE, folder);
     pada_class_report_csv(r, names, &csv);
-    if (st == PADA_OK) st = write_text(folder, "test.json", &json);
-    if (st == PADA_OK) st = write_text(folder, "confusion.csv", &csv);
-    pada_text_deinit(&json);
+    if ((st = path.status) == PADA_OK) st = csv.status;
+    if (st == PADA_OK) st = pada_file_replace(path.data, csv.data, csv.length);
+    pada_text_deinit(&path);
     pada_text_deinit(&csv);
     return st;
 }

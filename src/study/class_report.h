@@ -17,6 +17,10 @@
 extern "C" {
 #endif
 
+/* In the folder of a run whose network was tested. */
+#define PADA_TEST_FILE      "test.json"
+#define PADA_CONFUSION_FILE "confusion.csv"
+
 typedef struct pada_class_report pada_class_report;
 
 /* A share of n images in percent; NaN where n is 0. */
@@ -46,11 +50,13 @@ int pada_class_report_confusion(const pada_class_report *r, int label, int given
 void pada_class_report_print(const pada_class_report *r, const char *const *names, pada_text *out);
 /* Owned by the caller; NULL: out of memory. Without the matrix. */
 json_t *pada_class_report_json(const pada_class_report *r, const char *const *names);
+/* Its array of classes alone. */
+json_t *pada_class_report_classes(const pada_class_report *r, const char *const *names);
 /* Appends the matrix, with a header. */
 void pada_class_report_csv(const pada_class_report *r, const char *const *names, pada_text *out);
-/* Writes the last two as test.json and confusion.csv into a folder, which is there. */
-pada_status pada_class_report_write(const pada_class_report *r, const char *const *names,
-                                    const char *folder);
+/* Replaces confusion.csv, which has the same, in a folder that is there. */
+pada_status pada_class_report_write_confusion(const pada_class_report *r, const char *const *names,
+                                              const char *folder);
 
 #ifdef __cplusplus
 }

@@ -92,8 +92,8 @@ static const struct {
     pada_status (*add)(pada_text *out, const pada_search_result *result, const pada_space *space,
                        pada_cost_kind kind);
 } files[] = {
-    {"history.csv", add_history},
-    {"front.csv", add_front},
+    {PADA_SEARCH_HISTORY, add_history},
+    {PADA_SEARCH_FRONT, add_front},
     {PADA_SEARCH_BEST, add_best},
 };
 

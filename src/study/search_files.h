@@ -14,7 +14,9 @@
 extern "C" {
 #endif
 
-#define PADA_SEARCH_BEST "best.csv"
+#define PADA_SEARCH_BEST    "best.csv"
+#define PADA_SEARCH_FRONT   "front.csv"
+#define PADA_SEARCH_HISTORY "history.csv"
 
 /* Replaces the files, best.csv last, in a folder that is made. `kind`: the cost of the front. */
 pada_status pada_search_write(const pada_search_result *result, const pada_space *space,

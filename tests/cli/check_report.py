@@ -2,7 +2,8 @@
 """Opens a report in a headless Chromium and looks at it: check_report.py PAGE.html [SCREENSHOTS]
 
 In light and dark, on a wide and on a narrow screen: no error in the console, no request but for the page, nothing wider
-than the screen, every chart drawn, hovering over a network shows its cell, and nothing that a file said became markup.
+than the screen, every chart drawn, the texts of drawings and matrices inside the page, hovering over a network shows its
+cell, and nothing that a file said became markup.
 With a folder SCREENSHOTS the pages are kept as pictures. Exit status 77 without Chromium.
 
 Chromium is driven through a pipe (JSON messages that end with a zero byte), so that nothing but it is needed.
@@ -99,7 +100,7 @@ POINT = """(() => {
 })()"""
 
 # Texts of drawings that are not on the page, and tables of few columns that are cut.
-OUTSIDE = """[...document.querySelectorAll(".drawing text")].filter(t => {
+OUTSIDE = """[...document.querySelectorAll(".drawing text, .heat text")].filter(t => {
     const box = t.getBoundingClientRect();
     return box.width > 0 && (box.left < 0 || box.right > document.documentElement.clientWidth);
 }).map(t => t.textContent)"""
@@ -119,7 +120,7 @@ TOOLTIP = """(() => {
 })()"""
 
 
-def hover(browser, chart, problems, where):
+def hover(browser, chart, archs, word, problems, where):
     x, y = browser.value(POINT % chart)
     browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x - 2, y=y)
     browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
@@ -129,9 +130,8 @@ def hover(browser, chart, problems, where):
             break
         time.sleep(0.1)
     text = "+".join(tip["title"] or [])
-    archs = browser.value('JSON.parse(document.getElementById("data").textContent).archs')
-    if tip["opacity"] == 0 or text not in archs or not any("truth" in line for line in tip["lines"]):
-        problems.append(f"{where}: hovering over a network shows {tip}")
+    if tip["opacity"] == 0 or text not in archs or not any(word in line for line in tip["lines"]):
+        problems.append(f"{where}: hovering over a network of {chart} shows {tip}")
 
 
 def look(browser, page, name, size, scheme, folder):
@@ -163,7 +163,8 @@ def look(browser, page, name, size, scheme, folder):
     width = browser.value("document.documentElement.scrollWidth")
     if width > size[0]:
         problems.append(f"{where}: the page is {width} pixels wide")
-    charts = browser.value('JSON.parse(document.getElementById("data").textContent).charts.map(c => c.id)')
+    data = browser.value('JSON.parse(document.getElementById("data").textContent)')
+    charts = [chart["id"] for chart in data["charts"]]
     drawn = dict(browser.value(DRAWN))
     if sorted(drawn) != sorted(charts):
         problems.append(f"{where}: charts {charts}, places {sorted(drawn)}")
@@ -176,7 +177,10 @@ def look(browser, page, name, size, scheme, folder):
     if browser.value('document.querySelectorAll("script").length') != 3 or browser.value("window.hacked") is not None:
         problems.append(f"{where}: a script that the report does not write")
     if "scatter-0" in charts:
-        hover(browser, "scatter-0", problems, where)
+        hover(browser, "scatter-0", data["archs"], "truth", problems, where)
+    for chart in data["charts"]:
+        if chart["kind"] == "networks":
+            hover(browser, chart["id"], chart["archs"], "top-1", problems, where)
     return len(charts), problems
 
 

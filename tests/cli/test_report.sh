@@ -184,7 +184,133 @@ expect_rc 0
 has '<strong>Network '
 lacks 'Ranking missing'
 run_commands 'pada eval' ' --limit 50'
-has 'pada truth --networks 20'
+lacks 'pada truth'
+
+# A search: how it went, the front, the winner and what to do with it. No ranking is asked for then.
+mv "$run/ranking.csv" "$work/ranking.csv"
+pada search "$run" --limit 100 --population 12 --generations 3 --mutants 6 --crossovers 5 --parents 4 --quiet
+expect_rc 0
+report "$run"
+expect_rc 0
+expect_no_err
+found=$(($(wc -l <"$run/search/best.csv") - 1))
+winner=$(sed -n 2p "$run/search/best.csv" | cut -d, -f2)
+checks=$((checks + 1))
+[ "$(sed -n 's/^<section id="\(.*\)">$/\1/p' "$page" | tr '\n' ' ')" = 'verdict search ranking training sampling provenance ' ] ||
+    complain 'sections in another order'
+has "<strong>Search done:</strong> the best of $found networks has "
+has "<p><code>$winner</code></p>"
+has '"id":"history-0","kind":"networks","color":0,"x":"evaluation"'
+has '"id":"front-0","kind":"networks","color":0,"x":"multiply-adds per image"'
+has "{\"name\":\"front\",\"look\":\"line\",\"points\":[[$(sed -n 2p "$run/search/front.csv" | cut -d, -f5),"
+has "{\"name\":\"winner\",\"look\":\"star\",\"points\":[[$(sed -n 2p "$run/search/best.csv" | cut -d, -f5),"
+has "[$found,$(tail -n 1 "$run/search/history.csv" | cut -d, -f5)]]}"
+check "$(grep -c '<li value=' "$page")" -eq 9
+lacks 'No ranking yet'
+lacks 'What is missing'
+cp -r "$run/search" "$work/search"
+rm "$run/search/front.csv" "$run/search/history.csv"
+report "$run"
+expect_rc 0
+lacks '"kind":"networks"'
+has "<p><code>$winner</code></p>"
+cp "$work/search"/* "$run/search"
+
+# A front by another cost is drawn over that one.
+awk -F, -v OFS=, 'NR > 1 { $5 = 100 - NR; $6 = NR } { print }' "$work/search/best.csv" | sed 4q >"$run/search/front.csv"
+report "$run"
+expect_rc 0
+has '"id":"front-0","kind":"networks","color":0,"x":"parameters"'
+
+# Broken files are refused, and no page is written.
+broken() { # broken FILE TEXT: what a file of $broken_run holds now; restored from $whole
+    pada report "$broken_run" --out "$work/none.html"
+    refused 65 "$broken_run/$1$2"
+    check ! -e "$work/none.html"
+    cp "$whole/$(basename "$1")" "$broken_run/$1"
+}
+broken_run=$run whole=$work/search
+cp "$work/search/front.csv" "$run/search/front.csv"
+printf '9,x' >>"$run/search/best.csv"
+broken search/best.csv ":$((found + 2)): 'x' is no network of space nb201"
+printf %s "$(cat "$work/search/best.csv")" >"$run/search/best.csv"
+broken search/best.csv ":$((found + 1)): cut short"
+: >"$run/search/best.csv"
+broken search/best.csv ': empty, not a file'
+sed 1q "$work/search/front.csv" >"$run/search/front.csv"
+broken search/front.csv ': no networks'
+sed '$d' "$work/search/history.csv" >"$run/search/history.csv"
+broken search/history.csv ": $((found - 1)) networks, best.csv has $found"
+sed '1s/top1/score/' "$work/search/history.csv" >"$run/search/history.csv"
+broken search/history.csv ":1: column 'score' instead of top1"
+sed '2s/,[0-9.]*$/,nan/' "$work/search/history.csv" >"$run/search/history.csv"
+broken search/history.csv ':2: best_so_far'
+report "$run"
+expect_rc 0
+
+# Its winner, retrained: the test, class by class, and how to use it.
+run_commands 'pada retrain --from' ' --epochs 2 --batch-size 500 --keep-best test --quiet'
+final="$run-final"
+report "$final"
+expect_rc 0
+expect_no_err
+checks=$((checks + 1))
+[ "$(sed -n 's/^<section id="\(.*\)">$/\1/p' "$page" | tr '\n' ' ')" = 'verdict best test use training provenance ' ] ||
+    complain 'sections in another order'
+top1=$(sed -n 's/.*"best": {"top1": \([0-9.]*\),.*/\1/p' "$final/test.json")
+has "</strong> $(printf %.2f "$top1")&#8239;% <span class=\"interval\">["
+has ' of 1000 test images right, '
+has "<code>$winner</code>"
+has 'multiply-adds per image, '
+has 'as these are the images of the test, it is optimistic'
+has '<svg class="heat" role="img"'
+check "$(grep -c '<th scope="row">[0-9]</th><td>100</td><td>' "$page")" -eq 10
+right=$(sed -n 2p "$final/confusion.csv" | cut -d, -f2)
+[ "$right" -eq 0 ] || has "<title>$right of 100 images of 0 given to 0</title>"
+has "<pre>pada predict &#39;$final&#39; photo.jpg --top 5</pre>"
+has '<code>--to onnx</code>'
+has 'pada retrain --config'
+has '"id":"lr","kind":"line"'
+lacks 'What is missing'
+run_commands 'pada export' ''
+check -s "$final.onnx"
+cp -r "$final" "$work/final"
+broken_run=$final whole=$work/final
+head -c 200 "$work/final/test.json" >"$final/test.json"
+broken test.json ':1: '
+sed 's/"best": {"top1": [0-9.]*/"best": {"top1": 101/' "$work/final/test.json" >"$final/test.json"
+broken test.json ': best: top1 is not a share in percent'
+sed 's/"images": 100,/"images": -1,/' "$work/final/test.json" >"$final/test.json"
+broken test.json ': last: class 0: images is not a number of images'
+sed 5q "$work/final/confusion.csv" >"$final/confusion.csv"
+broken confusion.csv ': 4 classes, test.json has 10'
+sed '3s/[0-9]*$/5000/' "$work/final/confusion.csv" >"$final/confusion.csv"
+broken confusion.csv ':3: '
+sed '$p' "$work/final/confusion.csv" >"$final/confusion.csv"
+broken confusion.csv ':12: more than the 10 classes of test.json'
+head -c 100 "$work/final/last.safetensors" >"$final/last.safetensors"
+broken last.safetensors ''
+# What is not there is not shown.
+rm "$final/confusion.csv" "$final/best.safetensors"
+report "$final"
+expect_rc 0
+lacks 'class="heat"'
+lacks 'best.safetensors'
+rm "$final/test.json" "$final/last.safetensors"
+report "$final"
+expect_rc 0
+lacks 'id="test"'
+lacks 'id="use"'
+has 'Next: its accuracy on the images'
+
+# Names of classes are text, in tables and in the matrix.
+cp "$work/final/test.json" "$work/final/confusion.csv" "$final"
+sed -i 's|"class": 3, "name": null|"class": 3, "name": "</title><script>hacked=1</script>"|g' "$final/test.json"
+report "$final" "$run"
+expect_rc 0
+has '3 &#60;/title&#62;&#60;script&#62;hacked=1&#60;/script&#62;'
+has '3 &#60;/title&#62;&#60;scrip&#8230;</text>'
+lacks '<script>hacked'
 
 # Where it goes without --out.
 pada report "$work/good"

@@ -23,4 +23,16 @@ expect_out_has '8 charts, 0 problems'
 head -n 1 "$work/good/metrics.csv" >"$work/empty/metrics.csv" # begun, and nothing more
 look "$work/empty"
 expect_out_has '0 charts, 0 problems'
+
+# A search and what became of its winner, with names of classes that must stay text.
+pada train --channels 2 --cells 1 --epochs 2 --batch-size 500 --quiet --no-events --out "$work/super"
+pada search "$work/super" --limit 100 --population 12 --generations 3 --mutants 6 --crossovers 5 --parents 4 --quiet
+expect_rc 0
+pada retrain --from "$work/super" --epochs 2 --batch-size 500 --keep-best test --quiet --no-events --out "$work/final"
+expect_rc 0
+sed -i 's|"class": 3, "name": null|"class": 3, "name": "</title><script>hacked=1</script><img src=x>"|g' "$work/final/test.json"
+look "$work/super" "$work/final"
+expect_out_has '8 charts, 0 problems'
+look "$work/final"
+expect_out_has '3 charts, 0 problems'
 finish

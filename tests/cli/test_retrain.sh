@@ -63,6 +63,18 @@ expect_usage_error "one network, nothing to rank; try \`pada eval"
 pada report "$work/nb201" --out "$work/page.html"
 expect_rc 0
 
+# Class by class: one array for all, which eval of the run prints again, and a matrix with the images of every class.
+pada eval "$work/nb201" --per-class --json
+expect_rc 0
+classes=$(sed -n 's/.*"last": {.*"classes": \(\[.*\]\)}}$/\1/p' "$work/nb201/test.json")
+check -n "$classes"
+expect_out_has "\"classes\": $classes}"
+pada eval "$work/nb201" --per-class
+expect_out_has ' recall '
+check "$(wc -l <"$work/nb201/confusion.csv")" -eq 11
+check "$(tail -n +2 "$work/nb201/confusion.csv" | awk -F, '{ for (i = 2; i <= NF; i++) n += $i; right += $(NR + 1) } END { print 100 * right / n }')" = \
+    "$(top1 "$work/nb201" last | awk '{ print $1 + 0 }')"
+
 # The same command finds everything done, and another one is refused.
 cp "$work/nb201/test.json" "$work/before.json"
 # shellcheck disable=SC2086
@@ -84,7 +96,7 @@ pada retrain "$@" --out "$work/whole" --quiet
 expect_rc 0
 expect_out_has ' of val)'
 expect_same "$work/killed" "$work/whole"
-for file in last.safetensors best.safetensors test.json; do
+for file in last.safetensors best.safetensors test.json confusion.csv; do
     cmp -s "$work/killed/$file" "$work/whole/$file" || complain "$file differs"
 done
 pada retrain "$@" --threads 1 --out "$work/one" --quiet

@@ -39,7 +39,7 @@ def main():
         if not any(fnmatch.fnmatch(found, name) for name in files):
             fail("Run folder", files, os.listdir(run))
     final = os.path.join(os.path.dirname(os.path.abspath(run)), "final")  # of `pada retrain`
-    retrained = ["last.safetensors", "best.safetensors", "test.json"]
+    retrained = ["last.safetensors", "best.safetensors", "test.json", "confusion.csv"]
     for name in files:
         if name not in ("report.html", "supernets") and not glob.glob(os.path.join(final if name in retrained else run, name)):
             fail("Run folder", files, os.listdir(run))

@@ -161,6 +161,22 @@ def seeds():
     yield "standalone_results", "torn", f"arch,seed,correct,images\n{A},0,712,1000\n{B},1,2"
     yield "ranking_scores", "two", f"# pada scores 2: fuzz\n{A},1043,2.1872004\n{B},0,1e-3\n"
     yield "ranking_scores", "torn", f"# pada scores 2: fuzz\n{A},1043,2.1872004\n{B},5"
+    columns, steps = "rank,arch,top1,loss,macs,params,latency\n", "evaluation,generation,arch,top1,best_so_far\n"
+    best = f"{columns}1,{A},45.5,1.5,400000,5290,\n2,{B},10,2.3e0,142506,4890,0.25\n"
+    front = f"{columns}1,{B},10,2.3,142506,4890,0.25\n"
+    yield "search_log", "all", f"{best}\0{front}\0{steps}1,0,{B},10,10\n2,0,{A},45.5,45.5\n"
+    yield "search_log", "best", best
+    yield "search_log", "few", f"{best}\0{front}\0{steps}1,0,{B},10,10\n"
+    share = {"percent": 50, "low": 20.5, "high": 79.5}
+    classes = [{"class": i, "name": ("cat", None)[i], "images": 2, "given": 2, "recall": share, "precision": (share, None)[i]}
+               for i in range(2)]
+    ends = {key + end: 50.0 for key in ("top1", "top5") for end in ("", "_lo", "_hi")}
+    model = {**ends, "loss": 1.5, "weights_hash": "0123456789abcdef", "classes": classes}
+    test = {"arch": B, "data": "builtin", "split": "test", "images": 4, "last": model,
+            "best": {**model, "chosen_on": "val", "chosen_top1": 75.5}}
+    yield "test_results", "both", json.dumps(test) + '\0label,"cat",1\n"cat",1,1\n1,1,1\n'
+    yield "test_results", "alone", json.dumps({**test, "best": {**ends, "loss": 1}})
+    yield "test_results", "other_images", json.dumps(test) + '\0label,"cat",1\n"cat",1,1\n1,1,3\n'
     yield "event_file", "three_steps", b"\2" + version + step(0) + step(1) + step(2)
     yield "event_file", "torn", b"\1" + version + step(0) + step(1)[:-3]
     yield "event_file", "other", b"\0some other file"

@@ -90,6 +90,28 @@ static pada_status make_page(void)
     return st;
 }
 
+/* What a search and a test of a network leave behind. */
+static void write_searches(void)
+{
+    static const char share[] = "{\"percent\": 50, \"low\": 20, \"high\": 80}";
+    char test[1000];
+
+    snprintf(test, sizeof test,
+             "{\"split\": \"test\", \"images\": 2, \"last\": {\"top1\": 50, \"top1_lo\": 20, "
+             "\"top1_hi\": 80, \"top5\": 99, \"top5_lo\": 90, \"top5_hi\": 100, \"loss\": 1, "
+             "\"classes\": [{\"class\": 0, \"name\": \"cat\", \"images\": 2, \"given\": 2, "
+             "\"recall\": %s, \"precision\": %s}]}}\n",
+             share, share);
+    write_text("test.json", test);
+    write_text("confusion.csv", "label,\"cat\"\n\"cat\",2\n");
+    if (pada_make_dirs(scratch_path("search")) != PADA_OK) return;
+    write_text("search/best.csv", "rank,arch,top1,loss,macs,params,latency\n1," C ",30,1,9,2,\n2," A
+                                  ",20,1,8,1,0.5\n");
+    write_text("search/front.csv", "rank,arch,top1,loss,macs,params,latency\n1," A ",20,1,8,1,\n");
+    write_text("search/history.csv",
+               "evaluation,generation,arch,top1,best_so_far\n1,0," A ",20,20\n2,0," C ",30,30\n");
+}
+
 static int setup(void **state)
 {
     const pada_space_ops *ops;
@@ -102,6 +124,7 @@ static int setup(void **state)
                "method: \"spos\"\nlr: 0.1\nchannels: 4\ncells: 1\nclasses: 3\nimage-size: 8\n");
     write_text("env.json", "{\"backend\": \"ref\"}\n");
     write_text("metrics.csv", "epoch,loss,p_a,weights_hash,warnings\n0,2,1,ab,coverage\n1,1,1\n");
+    write_searches();
     if (pada_chart_js_bytes > 0 && make_page() != PADA_OK) return -1;
     return 0;
 }

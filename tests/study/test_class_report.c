@@ -103,49 +103,72 @@ static void test_csv(void **state)
     pada_class_report_destroy(r);
 }
 
-static void test_files(void **state)
+static void test_json(void **state)
 {
     pada_class_report *r = make_report();
-    json_t *object, *first;
-    char path[2000];
+    json_t *object = pada_class_report_json(r, names), *classes, *one;
 
     (void)state;
-    assert_ok(pada_class_report_write(r, names, scratch_dir));
-    snprintf(path, sizeof path, "%s/test.json", scratch_dir);
-    assert_ok(pada_json_open(&object, path));
     assert_int_equal(json_integer_value(json_object_get(object, "images")), 8);
     CHECK_CLOSE(json_real_value(json_object_get(json_object_get(object, "top1"), "percent")), 50,
                 0);
-    assert_int_equal(json_array_size(json_object_get(object, "classes")), CLASSES);
-    first = json_array_get(json_object_get(object, "classes"), 0);
-    assert_string_equal(json_string_value(json_object_get(first, "name")), "cat");
-    assert_int_equal(json_integer_value(json_object_get(first, "given")), 5);
-    CHECK_CLOSE(json_real_value(json_object_get(json_object_get(first, "precision"), "percent")),
-                40, 1e-12);
-    first = json_array_get(json_object_get(object, "classes"), 3);
-    assert_true(json_is_null(json_object_get(first, "recall")));
+    classes = pada_class_report_classes(r, names);
+    assert_true(json_equal(json_object_get(object, "classes"), classes));
+    assert_int_equal(json_array_size(classes), CLASSES);
+    one = json_array_get(classes, 0);
+    assert_string_equal(json_string_value(json_object_get(one, "name")), "cat");
+    assert_int_equal(json_integer_value(json_object_get(one, "given")), 5);
+    CHECK_CLOSE(json_real_value(json_object_get(json_object_get(one, "precision"), "percent")), 40,
+                1e-12);
+    one = json_array_get(classes, 3);
+    assert_true(json_is_null(json_object_get(one, "recall")));
+    json_decref(classes);
     json_decref(object);
-    snprintf(path, sizeof path, "%s/confusion.csv", scratch_dir);
-    assert_true(pada_path_exists(path));
-    assert_int_equal(pada_class_report_write(r, names, scratch_path("absent")), PADA_EIO);
     pada_class_report_destroy(r);
+}
+
+static void test_file(void **state)
+{
+    pada_class_report *r = make_report();
+    pada_file file = {0};
+    pada_text csv = {0};
+
+    (void)state;
+    assert_ok(pada_class_report_write_confusion(r, names, scratch_dir));
+    pada_class_report_csv(r, names, &csv);
+    assert_ok(pada_file_open(&file, scratch_path(PADA_CONFUSION_FILE)));
+    assert_int_equal(file.bytes, csv.length);
+    assert_memory_equal(file.data, csv.data, csv.length);
+    pada_file_close(&file);
+    pada_text_deinit(&csv);
+    assert_int_equal(pada_class_report_write_confusion(r, names, scratch_path("absent")), PADA_EIO);
+    pada_class_report_destroy(r);
+}
+
+static pada_status make_json(const pada_class_report *r, json_t **out)
+{
+    *out = pada_class_report_json(r, names);
+    return *out ? PADA_OK : PADA_ENOMEM;
 }
 
 static void test_memory(void **state)
 {
     pada_class_report *r, *full = make_report();
+    json_t *object;
 
     (void)state;
     assert_survives_oom(pada_class_report_create(&r, CLASSES), pada_class_report_destroy(r));
-    assert_survives_oom(pada_class_report_write(full, names, scratch_dir), (void)0);
+    assert_survives_oom(make_json(full, &object), json_decref(object));
+    assert_survives_oom(pada_class_report_write_confusion(full, names, scratch_dir), (void)0);
     pada_class_report_destroy(full);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_refused), cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_files),   cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_numbers), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_csv),     cmocka_unit_test(test_json),
+        cmocka_unit_test(test_file),    cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
