@@ -14,7 +14,7 @@ fi
 mkdir "$work/copy"
 cd "$work/copy"
 cp -r "$PADA_SOURCE/CMakeLists.txt" "$PADA_SOURCE/CMakePresets.json" "$PADA_SOURCE/cmake" "$PADA_SOURCE/include" "$PADA_SOURCE/bench" \
-    "$PADA_SOURCE/src" "$PADA_SOURCE/tools" "$PADA_SOURCE/docs" "$PADA_SOURCE"/*.md "$PADA_SOURCE/LICENSE" .
+    "$PADA_SOURCE/src" "$PADA_SOURCE/recipes" "$PADA_SOURCE/tools" "$PADA_SOURCE/docs" "$PADA_SOURCE"/*.md "$PADA_SOURCE/LICENSE" .
 cat >"$work/bin/make" <<END
 #!/bin/sh
 set -eu
