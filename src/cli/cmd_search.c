@@ -12,6 +12,7 @@
 #include "cli/search_print.h"
 #include "cli/stop_signal.h"
 #include "engine/engine_statistics.h"
+#include "study/latency_costs.h"
 #include "study/search_files.h"
 #include "study/search_scores.h"
 #include "train/run_config.h"
@@ -24,9 +25,10 @@ enum { MILESTONE_SECONDS = 60 };
 typedef struct search {
     pada_run_args run_args;
     pada_search_settings settings;
-    const char *algorithm, *out;
+    const char *algorithm, *out, *latency_file;
     int64_t max_macs, min_macs, max_params, min_params;
-    int form; /* 0: final, 1: search */
+    double max_latency_ms; /* 0: no limit */
+    int form;              /* 0: final, 1: search */
     double max_seconds;
     int64_t in_flight; /* 0: as many as the backend likes */
     int64_t top;
@@ -70,6 +72,19 @@ static const pada_opt options_table[] = {
     COST_OPTION("max-params", max_params, "no network with more parameters"),
     COST_OPTION("min-macs", min_macs, "no network with fewer multiply-adds"),
     COST_OPTION("min-params", min_params, "no network with fewer parameters"),
+    {.name = "max-latency",
+     .type = PADA_OPT_DOUBLE,
+     .offset = offsetof(search, max_latency_ms),
+     .default_value = "0",
+     .min = 0,
+     .max = 1e9,
+     .meta = "MS",
+     .help = "no network that takes more milliseconds by --latency-table; 0: no limit"},
+    {.name = "latency-table",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(search, latency_file),
+     .meta = "FILE",
+     .help = "how long the parts of networks take (`pada bench latency`): a further cost"},
     {.name = "form",
      .type = PADA_OPT_CHOICE,
      .offset = offsetof(search, form),
@@ -144,11 +159,27 @@ static pada_status set_limit(search *s, pada_cost_kind kind, pada_counted what, 
     return pada_slot_costs_count(&limit->costs, &s->space, what, s->form == 1);
 }
 
-/* Costs of networks, and what they may be. A further one is a line here (PADA_COST_LATENCY: in microseconds). */
+/* Latencies of networks by themselves, by the table. */
+static pada_status set_latency_limit(search *s)
+{
+    pada_cost_limit *limit = &s->limits[PADA_COST_LATENCY];
+
+    if (!s->latency_file && s->max_latency_ms > 0)
+        return PADA_FAIL(PADA_EINVAL, "--max-latency %g: by which table? give --latency-table FILE",
+                         s->max_latency_ms);
+    if (!s->latency_file) return PADA_OK;
+    limit->is_known = true;
+    limit->max = (int64_t)(1000 * s->max_latency_ms);
+    if (s->max_latency_ms > 0 && limit->max == 0) limit->max = 1; /* and not "none" */
+    return pada_latency_costs(&limit->costs, &s->space, s->latency_file);
+}
+
+/* Costs of networks, and what they may be. A further one is a line here. */
 static pada_status set_limits(search *s)
 {
     PADA_TRY(set_limit(s, PADA_COST_MACS, PADA_COUNTED_MACS, s->min_macs, s->max_macs));
     PADA_TRY(set_limit(s, PADA_COST_PARAMS, PADA_COUNTED_PARAMS, s->min_params, s->max_params));
+    PADA_TRY(set_latency_limit(s));
     return pada_cost_limits_create(&s->counted, &s->space, s->limits);
 }
 

@@ -24,6 +24,25 @@ cp "$work/out" "$work/search_form"
 pada search --space darts --dry-run
 check "$(cat "$work/out")" != "$(cat "$work/search_form")"
 
+# By latency: a table of one millisecond for every part of a tiny network, so that the sum is a count.
+tiny='--channels 2 --cells 1 --image-size 4'
+# shellcheck disable=SC2086
+pada bench latency $tiny --repeats 1 --out "$work/measured.csv"
+awk -F, -v OFS=, 'NR > 1 { $12 = 1 } { print }' "$work/measured.csv" >"$work/latency.csv"
+# shellcheck disable=SC2086
+pada search $tiny --dry-run --latency-table "$work/latency.csv" --max-latency 6
+expect_rc 0
+check "$(awk '$1 == "latency" { print $6 }' "$work/out")" = 6000
+# shellcheck disable=SC2086
+pada search $tiny --dry-run --latency-table "$work/latency.csv" --max-latency 0.5
+refused 2 'latency: no network has at most 500; the smallest has '
+pada search --dry-run --max-latency 6
+expect_usage_error 'give --latency-table FILE'
+pada search --dry-run --latency-table "$work/latency.csv"
+refused 65 'latency.csv'
+pada search --dry-run --latency-table "$work/not-there.csv"
+refused 66 'not-there.csv'
+
 # ---- a supernet ----
 
 run=$work/run
