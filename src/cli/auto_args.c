@@ -1,0 +1,42 @@
+/* auto_args.c - what `pada auto` is asked for, and what it has chosen. */
+#include "cli/auto_args.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "study/latency_costs.h"
+
+void pada_auto_say(const pada_auto *a, const char *format, ...)
+{
+    va_list args;
+
+    if (a->quiet) return;
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+pada_status pada_auto_space(const pada_auto *a, pada_space *space)
+{
+    return pada_space_from_args(space, &a->space);
+}
+
+static pada_status set_limit(pada_cost_limit *limit, const pada_space *space, pada_counted what,
+                             int64_t max)
+{
+    *limit = (pada_cost_limit){.is_known = true, .max = max};
+    return pada_slot_costs_count(&limit->costs, space, what, false);
+}
+
+pada_status pada_auto_limits(const pada_auto *a, const pada_space *space,
+                             pada_cost_limit limits[PADA_COST_KINDS])
+{
+    pada_cost_limit *latency = &limits[PADA_COST_LATENCY];
+
+    PADA_TRY(set_limit(&limits[PADA_COST_MACS], space, PADA_COUNTED_MACS, a->max_macs));
+    PADA_TRY(set_limit(&limits[PADA_COST_PARAMS], space, PADA_COUNTED_PARAMS, a->max_params));
+    *latency = (pada_cost_limit){.is_known = a->latency_file != NULL,
+                                 .max = (int64_t)(1000 * a->max_latency_ms)};
+    return a->latency_file ? pada_latency_costs(&latency->costs, space, a->latency_file) : PADA_OK;
+}
