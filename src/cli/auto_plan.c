@@ -93,8 +93,7 @@ static pada_status choose_sizes(pada_auto *a, int n_train)
         pada_text_add(&flags, "--%s %d ", rule->option, value);
     }
     if (flags.length > 0)
-        pada_auto_say(a, "  networks     %sfor %d training images",
-                      flags.data, n_train);
+        pada_auto_say(a, "  networks     %sfor %d training images", flags.data, n_train);
     const pada_status st = flags.status;
     pada_text_deinit(&flags);
     return st;

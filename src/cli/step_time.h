@@ -9,7 +9,8 @@
 pada_status pada_step_time(pada_engine *e, const pada_path *path, const pada_batch *batch,
                            int burst, double *ms);
 
-/* Milliseconds of a step with each of n paths, on random images: the mean. The engine is made and given back. */
+/* Milliseconds of a step, the mean over n paths and the shortest of a few with each, on random images: what others do on
+ * the machine should not count. The engine is made and given back. */
 pada_status pada_step_time_mean(const pada_engine_desc *desc, const pada_path *paths, int n,
                                 uint64_t seed, double *ms);
 

@@ -62,11 +62,10 @@ static double evaluation_seconds(const pada_length_facts *f)
     return f->step_seconds / f->batch_size * f->n_validate / 3.0;
 }
 
-/* As many as there is time for, within bounds; says where it is fewer or more. */
-static int clamp(double n, int low, int high, bool *is_less, bool *is_more)
+/* As many as there is time for, within bounds; says where it is fewer. */
+static int clamp(double n, int low, int high, bool *is_less)
 {
     if (n < low) *is_less = true;
-    if (n > high && is_more) *is_more = true;
     if (!(n < high)) return high;
     return n < low ? low : (int)n;
 }
@@ -76,12 +75,13 @@ pada_lengths pada_rule_lengths(const pada_length_facts *f)
     pada_lengths out = {0};
 
     out.epochs = clamp(SUPERNET_SHARE * f->seconds / epoch_seconds(f, f->step_seconds), MIN_EPOCHS,
-                       MAX_EPOCHS, &out.is_rushed, &out.has_most);
+                       MAX_EPOCHS, &out.is_rushed);
     out.network_epochs =
         clamp(NETWORK_SHARE * f->seconds / epoch_seconds(f, f->network_step_seconds), MIN_EPOCHS,
-              MAX_NETWORK_EPOCHS, &out.is_rushed, &out.has_most);
+              MAX_NETWORK_EPOCHS, &out.is_rushed);
     out.evaluations = clamp(SEARCH_SHARE * f->seconds / evaluation_seconds(f), MIN_EVALUATIONS,
-                            MAX_EVALUATIONS, &out.is_rushed, NULL);
+                            MAX_EVALUATIONS, &out.is_rushed);
+    out.has_most = out.epochs == MAX_EPOCHS && out.network_epochs == MAX_NETWORK_EPOCHS;
     return out;
 }
 

@@ -44,7 +44,7 @@ typedef struct pada_lengths {
     int epochs, network_epochs; /* of the supernet; of each of two networks alone */
     int evaluations;            /* of the search */
     bool is_rushed;             /* there is time for less than that, which are the fewest */
-    bool has_most;              /* there is time for more than the most epochs that are of use */
+    bool has_most;              /* both have the most epochs that are of use */
 } pada_lengths;
 
 /* Two fifths of the time for the supernet, a tenth for the search, a quarter for each of two networks. Evaluating an image is
