@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "study/latency_costs.h"
+#include "study/latency_limit.h"
 
 void pada_auto_say(const pada_auto *a, const char *format, ...)
 {
@@ -32,11 +32,8 @@ static pada_status set_limit(pada_cost_limit *limit, const pada_space *space, pa
 pada_status pada_auto_limits(const pada_auto *a, const pada_space *space,
                              pada_cost_limit limits[PADA_COST_KINDS])
 {
-    pada_cost_limit *latency = &limits[PADA_COST_LATENCY];
-
     PADA_TRY(set_limit(&limits[PADA_COST_MACS], space, PADA_COUNTED_MACS, a->max_macs));
     PADA_TRY(set_limit(&limits[PADA_COST_PARAMS], space, PADA_COUNTED_PARAMS, a->max_params));
-    *latency = (pada_cost_limit){.is_known = a->latency_file != NULL,
-                                 .max = (int64_t)(1000 * a->max_latency_ms)};
-    return a->latency_file ? pada_latency_costs(&latency->costs, space, a->latency_file) : PADA_OK;
+    return pada_latency_limit(&limits[PADA_COST_LATENCY], space, a->latency_file,
+                              a->max_latency_ms);
 }

@@ -112,9 +112,6 @@ static pada_status check_usage(const pada_auto *a)
     if (a->plan_file.length == 0)
         return PADA_FAIL(PADA_EINVAL, "--out has to be a flag: give --out %s", a->out);
     if (!a->data) return PADA_FAIL(PADA_EINVAL, "no images: give --data DIR");
-    if (a->max_latency_ms > 0 && !a->latency_file)
-        return PADA_FAIL(PADA_EINVAL, "--max-latency %g: by which table? give --latency-table FILE",
-                         a->max_latency_ms);
     return pada_run_check_folder(a->out);
 }
 

@@ -12,7 +12,7 @@
 #include "cli/search_print.h"
 #include "cli/stop_signal.h"
 #include "engine/engine_statistics.h"
-#include "study/latency_costs.h"
+#include "study/latency_limit.h"
 #include "study/search_files.h"
 #include "study/search_scores.h"
 #include "train/run_config.h"
@@ -159,27 +159,13 @@ static pada_status set_limit(search *s, pada_cost_kind kind, pada_counted what, 
     return pada_slot_costs_count(&limit->costs, &s->space, what, s->form == 1);
 }
 
-/* Latencies of networks by themselves, by the table. */
-static pada_status set_latency_limit(search *s)
-{
-    pada_cost_limit *limit = &s->limits[PADA_COST_LATENCY];
-
-    if (!s->latency_file && s->max_latency_ms > 0)
-        return PADA_FAIL(PADA_EINVAL, "--max-latency %g: by which table? give --latency-table FILE",
-                         s->max_latency_ms);
-    if (!s->latency_file) return PADA_OK;
-    limit->is_known = true;
-    limit->max = (int64_t)(1000 * s->max_latency_ms);
-    if (s->max_latency_ms > 0 && limit->max == 0) limit->max = 1; /* and not "none" */
-    return pada_latency_costs(&limit->costs, &s->space, s->latency_file);
-}
-
 /* Costs of networks, and what they may be. A further one is a line here. */
 static pada_status set_limits(search *s)
 {
     PADA_TRY(set_limit(s, PADA_COST_MACS, PADA_COUNTED_MACS, s->min_macs, s->max_macs));
     PADA_TRY(set_limit(s, PADA_COST_PARAMS, PADA_COUNTED_PARAMS, s->min_params, s->max_params));
-    PADA_TRY(set_latency_limit(s));
+    PADA_TRY(pada_latency_limit(&s->limits[PADA_COST_LATENCY], &s->space, s->latency_file,
+                                s->max_latency_ms));
     return pada_cost_limits_create(&s->counted, &s->space, s->limits);
 }
 

@@ -36,6 +36,9 @@ check "$(awk '$1 == "latency" { print $6 }' "$work/out")" = 6000
 # shellcheck disable=SC2086
 pada search $tiny --dry-run --latency-table "$work/latency.csv" --max-latency 0.5
 refused 2 'latency: no network has at most 500; the smallest has '
+# shellcheck disable=SC2086
+pada search $tiny --dry-run --latency-table "$work/latency.csv" --max-latency 0.0001
+refused 2 'latency: no network has at most 1; the smallest has '
 pada search --dry-run --max-latency 6
 expect_usage_error 'give --latency-table FILE'
 pada search --dry-run --latency-table "$work/latency.csv"
