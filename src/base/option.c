@@ -500,6 +500,27 @@ static bool is_as_before(const entry *e)
     return equal;
 }
 
+bool pada_options_value(const pada_options *options, int i, pada_text *out)
+{
+    PADA_ASSERT(i >= 0 && i < options->n_entries);
+    const entry *e = &options->entries[i];
+    pada_text yaml = {0};
+
+    if (!pada__opt_can_be_given(e->opt, e->field)) return false;
+    if (e->opt->type == PADA_OPT_STRING) {
+        pada_text_add(out, "%s", *(const char *const *)e->field);
+        return true;
+    }
+    pada__opt_write(e->opt, e->field, &yaml);
+    const bool is_quoted = yaml.length >= 2 && yaml.data[0] == '"';
+    if (yaml.status == PADA_OK)
+        pada_text_add_bytes(out, yaml.data + is_quoted, yaml.length - 2 * (size_t)is_quoted);
+    else if (out->status == PADA_OK)
+        out->status = yaml.status;
+    pada_text_deinit(&yaml);
+    return true;
+}
+
 void pada_options_dump(const pada_options *options, pada_text *out)
 {
     for (int i = 0; i < options->n_entries; i++) {

@@ -120,6 +120,10 @@ int pada_options_find(const pada_options *options, const char *name);
 /* Appends "--name META", or "--[no-]name" for a boolean that is on. */
 void pada_options_usage(const pada_options *options, int i, pada_text *out);
 
+/* Appends the value that an option has now, as a user would type it after its name. False, and nothing is appended:
+ * it has none that could be given. */
+bool pada_options_value(const pada_options *options, int i, pada_text *out);
+
 /* Appends "  --name META   help (default)" lines, one option each, in table order. Options without
  * help are hidden. */
 void pada_options_help(const pada_options *options, pada_text *out);

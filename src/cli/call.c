@@ -1,8 +1,12 @@
 /* call.c - a command with its options bound. */
 #include "cli/call.h"
 
+#include <string.h>
+
 #include "base/mem.h"
+#include "cli/help.h"
 #include "cli/space_args.h"
+#include "cli/stop_signal.h"
 
 static const pada_opt common_options[] = {
     {.name = "config",
@@ -48,4 +52,26 @@ void pada_call_close(pada_call *call)
     if (call->self && call->command->deinit) call->command->deinit(call->self);
     pada_free(call->self);
     *call = (pada_call){0};
+}
+
+static pada_status run_open(pada_call *call, int argc, const char *const *argv)
+{
+    if (argc == 1 && strcmp(argv[0], "-h") == 0) return pada_help_print(call);
+    PADA_TRY(pada_options_parse(call->options, argc, argv));
+    if (call->help) return pada_help_print(call);
+    if (call->config) PADA_TRY(pada_options_load(call->options, call->config));
+    return call->command->run(call->self, call->options);
+}
+
+pada_status pada_call_run(const char *name, int argc, const char *const *argv)
+{
+    const pada_command *command;
+    pada_call call;
+
+    PADA_TRY(pada_command_find(&command, name));
+    if (command->stoppable) (void)pada_stop_signal();
+    PADA_TRY(pada_call_open(&call, command, argc, argv));
+    const pada_status st = run_open(&call, argc, argv);
+    pada_call_close(&call);
+    return st;
 }

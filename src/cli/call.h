@@ -21,4 +21,8 @@ pada_status pada_call_open(pada_call *call, const pada_command *command, int arg
                            const char *const *argv);
 void pada_call_close(pada_call *call);
 
+/* Runs `pada NAME ARGV..`: what main does, and commands that are made of others. Signals are caught from here on where
+ * the command is stoppable. */
+pada_status pada_call_run(const char *name, int argc, const char *const *argv);
+
 #endif

@@ -17,8 +17,8 @@
 #include "cli/median.h"
 #include "cli/print.h"
 #include "cli/space_args.h"
+#include "cli/step_time.h"
 #include "engine/engine.h"
-#include "engine/engine_log.h"
 #include "engine/engine_weights.h"
 #include "study/path_list.h"
 #include "train/recipe.h"
@@ -190,26 +190,12 @@ static pada_status random_paths(bench *b)
 
 static pada_status run_path(bench *b, const pada_path *path, double *ms)
 {
-    const pada_optim optim = {
-        .lr = 0.05, .momentum = 0.9, .weight_decay = 2.5e-4, .clip = 5, .mode = PADA_OPTIM_SKIP};
-    pada_step_stats stats;
-
     if (b->ranks) return pada_bench_rank_time(&b->rank, path, (int)b->burst, ms);
-    /* as in training, so that a device keeps its norms until they are read */
     if (b->mode == PADA_TRAIN)
-        PADA_TRY(pada_engine_log_begin(b->engine, (int)b->burst, (int)b->burst,
-                                       (int)(b->burst * b->batch)));
+        return pada_step_time(b->engine, path, &b->images.batch, (int)b->burst, ms);
     const double start = 1e3 * pada_clock_seconds();
-    for (int64_t i = 0; i < b->burst; i++) {
-        if (b->mode == PADA_EVAL) {
-            PADA_TRY(pada_engine_forward(b->engine, path, &b->images.batch, PADA_EVAL));
-            continue;
-        }
-        pada_engine_zero_grad(b->engine);
-        PADA_TRY(pada_engine_forward(b->engine, path, &b->images.batch, PADA_TRAIN));
-        pada_engine_backward(b->engine);
-        PADA_TRY(pada_engine_step(b->engine, &optim, &stats));
-    }
+    for (int64_t i = 0; i < b->burst; i++)
+        PADA_TRY(pada_engine_forward(b->engine, path, &b->images.batch, PADA_EVAL));
     PADA_TRY(pada_engine_finish(b->engine));
     *ms = (1e3 * pada_clock_seconds() - start) / (double)b->burst;
     return PADA_OK;

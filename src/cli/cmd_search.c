@@ -12,7 +12,7 @@
 #include "cli/search_print.h"
 #include "cli/stop_signal.h"
 #include "engine/engine_statistics.h"
-#include "study/latency_table.h"
+#include "study/latency_limit.h"
 #include "study/search_files.h"
 #include "study/search_scores.h"
 #include "train/run_config.h"
@@ -25,11 +25,10 @@ enum { MILESTONE_SECONDS = 60 };
 typedef struct search {
     pada_run_args run_args;
     pada_search_settings settings;
-    const char *algorithm, *out;
+    const char *algorithm, *out, *latency_file;
     int64_t max_macs, min_macs, max_params, min_params;
-    const char *table_file;
-    double max_latency; /* ms */
-    int form;           /* 0: final, 1: search */
+    double max_latency_ms; /* 0: no limit */
+    int form;              /* 0: final, 1: search */
     double max_seconds;
     int64_t in_flight; /* 0: as many as the backend likes */
     int64_t top;
@@ -43,8 +42,7 @@ typedef struct search {
     pada_text folder, scores_dir;            /* of results, and of scores */
     const pada_search_algorithm *how;        /* of that name */
     pada_cost_limit limits[PADA_COST_KINDS]; /* as given */
-    pada_latency_table *table;               /* or NULL */
-    pada_cost_limits *counted;               /* the limits, counted */
+    pada_cost_limits *counted;               /* the same, counted */
     pada_search_result result;
     const volatile sig_atomic_t *stop_signal;
     double start; /* clock */
@@ -74,18 +72,19 @@ static const pada_opt options_table[] = {
     COST_OPTION("max-params", max_params, "no network with more parameters"),
     COST_OPTION("min-macs", min_macs, "no network with fewer multiply-adds"),
     COST_OPTION("min-params", min_params, "no network with fewer parameters"),
-    {.name = "latency-table",
-     .type = PADA_OPT_STRING,
-     .offset = offsetof(search, table_file),
-     .meta = "FILE",
-     .help = "latencies of the parts of networks, of `pada bench latency` or ProxylessNAS"},
     {.name = "max-latency",
      .type = PADA_OPT_DOUBLE,
-     .offset = offsetof(search, max_latency),
+     .offset = offsetof(search, max_latency_ms),
+     .default_value = "0",
      .min = 0,
      .max = 1e9,
      .meta = "MS",
-     .help = "no network that is slower, by that table"},
+     .help = "no network that takes more milliseconds by --latency-table; 0: no limit"},
+    {.name = "latency-table",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(search, latency_file),
+     .meta = "FILE",
+     .help = "how long the parts of networks take (`pada bench latency`): a further cost"},
     {.name = "form",
      .type = PADA_OPT_CHOICE,
      .offset = offsetof(search, form),
@@ -160,35 +159,13 @@ static pada_status set_limit(search *s, pada_cost_kind kind, pada_counted what, 
     return pada_slot_costs_count(&limit->costs, &s->space, what, s->form == 1);
 }
 
-static pada_status latency_of(void *table, const pada_space *space, const pada_path *path,
-                              int64_t *us)
-{
-    return pada_latency_path_us(table, space, path, us);
-}
-
-/* In microseconds. */
-static pada_status set_latency_limit(search *s)
-{
-    pada_cost_limit *limit = &s->limits[PADA_COST_LATENCY];
-
-    if (!s->table_file) {
-        if (s->max_latency > 0)
-            return PADA_FAIL(PADA_EINVAL, "--max-latency needs --latency-table FILE");
-        if (s->settings.cost == PADA_COST_LATENCY)
-            return PADA_FAIL(PADA_EINVAL, "--cost latency needs --latency-table FILE");
-        return PADA_OK;
-    }
-    PADA_TRY(pada_latency_table_open(&s->table, s->table_file));
-    *limit = (pada_cost_limit){.is_known = true, .max = (int64_t)(s->max_latency * 1000)};
-    return pada_slot_costs_measure(&limit->costs, &s->space, latency_of, s->table);
-}
-
 /* Costs of networks, and what they may be. A further one is a line here. */
 static pada_status set_limits(search *s)
 {
     PADA_TRY(set_limit(s, PADA_COST_MACS, PADA_COUNTED_MACS, s->min_macs, s->max_macs));
     PADA_TRY(set_limit(s, PADA_COST_PARAMS, PADA_COUNTED_PARAMS, s->min_params, s->max_params));
-    PADA_TRY(set_latency_limit(s));
+    PADA_TRY(pada_latency_limit(&s->limits[PADA_COST_LATENCY], &s->space, s->latency_file,
+                                s->max_latency_ms));
     return pada_cost_limits_create(&s->counted, &s->space, s->limits);
 }
 
@@ -421,7 +398,6 @@ static pada_status run(void *self, const pada_options *options)
     pada_text_deinit(&out);
     pada_search_result_deinit(&s->result);
     pada_cost_limits_destroy(s->counted);
-    pada_latency_table_close(s->table);
     pada_text_deinit(&s->scores_dir);
     pada_text_deinit(&s->folder);
     pada_supernet_close(&s->net);

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-const char pada_help_first_steps[] = "pada data verify photos\n"
+const char pada_help_first_steps[] = "pada auto --data photos --out runs/photos\n"
+                                     "pada data verify photos\n"
                                      "pada train --data photos --epochs 50 --out runs/a\n"
                                      "pada rank runs/a --networks 500\n"
                                      "pada report runs/a";

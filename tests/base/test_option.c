@@ -516,6 +516,26 @@ static void dump_leaves_out_what_older_runs_had(void **state)
     pada_options_destroy(other);
 }
 
+/* What an option has now, as a flag takes it. */
+static void values_are_written_as_flags_take_them(void **state)
+{
+    pada_text text = {0};
+
+    (void)state;
+    assert_ok(parse("--out", "a \"b\"", "--method", "spos", "--lr", "0.1"));
+    assert_false(pada_options_value(options, pada_options_find(options, "depth"), &text));
+    assert_string_equal(pada_text_str(&text), "");
+    assert_true(pada_options_value(options, pada_options_find(options, "out"), &text));
+    pada_text_add(&text, "|");
+    assert_true(pada_options_value(options, pada_options_find(options, "method"), &text));
+    pada_text_add(&text, "|");
+    assert_true(pada_options_value(options, pada_options_find(options, "lr"), &text));
+    pada_text_add(&text, "|");
+    assert_true(pada_options_value(options, pada_options_find(options, "amp"), &text));
+    assert_string_equal(pada_text_str(&text), "a \"b\"|spos|0.1|true");
+    pada_text_deinit(&text);
+}
+
 /* Dumps the values and loads them into a second set. */
 static void check_round_trip(void)
 {
@@ -764,6 +784,7 @@ int main(void)
         unit(help_lists_every_option),
         unit(other_defaults_give_way_to_users),
         unit(long_usage_gets_its_own_line),
+        unit(values_are_written_as_flags_take_them),
         unit(dump_is_yaml_in_table_order),
         unit(dump_leaves_out_what_older_runs_had),
         unit(dump_reads_back_the_same),

@@ -24,6 +24,28 @@ cp "$work/out" "$work/search_form"
 pada search --space darts --dry-run
 check "$(cat "$work/out")" != "$(cat "$work/search_form")"
 
+# By latency: a table of one millisecond for every part of a tiny network, so that the sum is a count.
+tiny='--channels 2 --cells 1 --image-size 4'
+# shellcheck disable=SC2086
+pada bench latency $tiny --repeats 1 --out "$work/measured.csv"
+awk -F, -v OFS=, 'NR > 1 { $12 = 1 } { print }' "$work/measured.csv" >"$work/latency.csv"
+# shellcheck disable=SC2086
+pada search $tiny --dry-run --latency-table "$work/latency.csv" --max-latency 6
+expect_rc 0
+check "$(awk '$1 == "latency" { print $6 }' "$work/out")" = 6000
+# shellcheck disable=SC2086
+pada search $tiny --dry-run --latency-table "$work/latency.csv" --max-latency 0.5
+refused 2 'latency: no network has at most 500; the smallest has '
+# shellcheck disable=SC2086
+pada search $tiny --dry-run --latency-table "$work/latency.csv" --max-latency 0.0001
+refused 2 'latency: no network has at most 1; the smallest has '
+pada search --dry-run --max-latency 6
+expect_usage_error 'give --latency-table FILE'
+pada search --dry-run --latency-table "$work/latency.csv"
+refused 65 'latency.csv'
+pada search --dry-run --latency-table "$work/not-there.csv"
+refused 66 'not-there.csv'
+
 # ---- a supernet ----
 
 run=$work/run
@@ -171,8 +193,6 @@ pada search "$run" --rounds 1000000 --per-round 1000000 --algorithm random
 refused 2 'is not in 1 to'
 pada search "$run" --cost latency
 refused 2 'cost latency needs --latency-table'
-pada search "$run" --max-latency 3
-refused 2 'max-latency needs --latency-table'
 pada search "$run" --max-latency 3 --latency-table "$work/nothing"
 refused 66 'nothing'
 : >"$work/file"

@@ -13,7 +13,7 @@ fi
 follow getting-started.md
 
 expect 'nothing wrong with the images' has out 'images are fine'
-for file in runs/photos/metrics.csv runs/photos/ranking.csv truth/photos/truth.csv runs/spos/ranking.csv report.html; do
+for file in runs/auto/network/best.safetensors runs/auto/model.onnx runs/photos/metrics.csv runs/photos/ranking.csv truth/photos/truth.csv runs/spos/ranking.csv report.html; do
     expect "$file" [ -s "$file" ]
 done
 expect '20 epochs' [ "$(wc -l <runs/photos/metrics.csv)" = 21 ]
