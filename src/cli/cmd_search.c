@@ -162,6 +162,8 @@ static pada_status set_limit(search *s, pada_cost_kind kind, pada_counted what, 
 /* Costs of networks, and what they may be. A further one is a line here. */
 static pada_status set_limits(search *s)
 {
+    if (s->settings.cost == PADA_COST_LATENCY && !s->latency_file)
+        return PADA_FAIL(PADA_EINVAL, "--cost latency needs --latency-table FILE");
     PADA_TRY(set_limit(s, PADA_COST_MACS, PADA_COUNTED_MACS, s->min_macs, s->max_macs));
     PADA_TRY(set_limit(s, PADA_COST_PARAMS, PADA_COUNTED_PARAMS, s->min_params, s->max_params));
     PADA_TRY(pada_latency_limit(&s->limits[PADA_COST_LATENCY], &s->space, s->latency_file,
