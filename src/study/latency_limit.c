@@ -18,8 +18,7 @@ pada_status pada_latency_limit(pada_cost_limit *limit, const pada_space *space, 
 
     *limit = (pada_cost_limit){.is_known = file != NULL};
     if (!file && max_ms > 0)
-        return PADA_FAIL(PADA_EINVAL, "--max-latency %g: by which table? give --latency-table FILE",
-                         max_ms);
+        return PADA_FAIL(PADA_EINVAL, "--max-latency needs --latency-table FILE");
     if (!file) return PADA_OK;
     limit->max = (int64_t)floor(1000 * max_ms);
     if (max_ms > 0 && limit->max == 0) limit->max = 1; /* and not "none" */

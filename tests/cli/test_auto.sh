@@ -150,7 +150,7 @@ expect_usage_error "unexpected word 'word'"
 auto "$work/x" --quiet --max-macs 1
 expect_usage_error 'macs: no network has at most 1; the smallest has '
 auto "$work/x" --quiet --max-latency 3
-expect_usage_error 'give --latency-table FILE'
+expect_usage_error '--max-latency needs --latency-table FILE'
 auto "$work/x" --quiet --latency-table "$work/not-there"
 refused 66 'not-there'
 auto "$work/x" --quiet --image-size 9

@@ -40,7 +40,7 @@ refused 2 'latency: no network has at most 500; the smallest has '
 pada search $tiny --dry-run --latency-table "$work/latency.csv" --max-latency 0.0001
 refused 2 'latency: no network has at most 1; the smallest has '
 pada search --dry-run --max-latency 6
-expect_usage_error 'give --latency-table FILE'
+expect_usage_error '--max-latency needs --latency-table FILE'
 pada search --dry-run --latency-table "$work/latency.csv"
 refused 65 'latency.csv'
 pada search --dry-run --latency-table "$work/not-there.csv"
