@@ -56,8 +56,8 @@ static const pada_opt options_table[] = {
     {.name = "json",
      .type = PADA_OPT_BOOL,
      .offset = offsetof(eval, json),
-     .help = "one JSON object per line: arch, split, images, top1, top5 (%), loss, seconds, "
-             "weights_hash, statistics, report (--per-class)"},
+     .help = "a JSON object per line: arch, split, images, top1, top5 (%), loss, seconds, "
+             "weights_hash, statistics, report"},
     {.name = NULL},
 };
 
