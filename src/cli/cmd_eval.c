@@ -56,7 +56,7 @@ static const pada_opt options_table[] = {
     {.name = "json",
      .type = PADA_OPT_BOOL,
      .offset = offsetof(eval, json),
-     .help = "a line of JSON: arch, split, images, top1, top5 (%), loss, seconds, "
+     .help = "a JSON object per line: arch, split, images, top1, top5 (%), loss, seconds, "
              "weights_hash, statistics, report"},
     {.name = NULL},
 };

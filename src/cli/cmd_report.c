@@ -176,15 +176,17 @@ static pada_status run(void *self, const pada_options *options)
 
 const pada_command pada_command_report = {
     .name = "report",
-    .summary = "one HTML page about runs: a verdict, the best network, ranking, curves",
+    .summary = "one HTML page about runs: a verdict, the best network, search, test, curves",
     .details =
         "Writes one HTML file that needs nothing but itself: what the runs are worth in words, the "
         "best network with its costs and the command to use next, then rankings, curves and "
-        "provenance. What a folder lacks is said on the page.",
+        "provenance. A search (RUN/search) is shown with its front; a network that was retrained "
+        "with its test, class by class, and how to use it. What a folder lacks is said on the page.",
     .usage = "pada report RUN... [--truth FILE.csv] [--out FILE.html] [options]",
     .words = "RUN",
     .examples = "pada report runs/a --truth truth.csv\n"
-                "pada report runs/spos runs/pada --truth builtin --out both.html",
+                "pada report runs/spos runs/pada --truth builtin --out both.html\n"
+                "pada report runs/a-final",
     .state_bytes = sizeof(report),
     .bind = bind,
     .run = run,

@@ -50,12 +50,11 @@ static pada_status add_training(const pada__report_run *run, const pada_path *pa
     const pada_status st = run->space.ops->format(&run->space, path, NULL, &arch);
 
     pada_text_add(out, "<p>Next: train it alone, from new weights. The accuracy that it reaches "
-                       "there is the one that counts.</p>\n<pre>pada train --method single \\\n"
-                       "  --arch ");
+                       "there is the one that counts.</p>\n<pre>pada retrain --from ");
+    pada__report_word(out, run->name, "");
+    pada_text_add(out, " \\\n  --arch ");
     pada__report_word(out, pada_text_str(&arch), "");
-    pada_text_add(out, " \\\n");
-    pada__report_options(run, out);
-    pada_text_add(out, "  --out ");
+    pada_text_add(out, " \\\n  --out ");
     pada__report_word(out, run->name, "-best");
     pada_text_add(out, "</pre>\n");
     if (arch.status != PADA_OK) out->status = arch.status;

@@ -97,14 +97,16 @@ has '<li>score 70.0&#8239;% <span class="interval">[54.6, 81.9]</span>: 28 of 40
 has 'under 1 other name, as its copies'
 has 'Metrics about a share of the networks are left out where that share of 12 is fewer than 5.'
 has '(6 of 12 networks)'
-has "  --data &#39;my photos&#39; --resize pad \\"
-has '  --space nb201 --channels 8 --cells 1 \'
 lacks 'P@Top5%'
 lacks 'truly best of'
 lacks '"id":"top-0"'
 lacks '"id":"tau"'
 
 # Without truth, without ranking, without anything: the page says what is missing.
+report "$work/small"
+expect_rc 0
+has "  --data &#39;my photos&#39; --resize pad \\"
+has '  --space nb201 --channels 8 --cells 1 \'
 report "$work/good"
 expect_rc 0
 has 'No truth table was given'
@@ -177,7 +179,7 @@ run_commands 'pada rank' ' --networks 20 --limit 50'
 check -s "$run/ranking.csv"
 report "$run"
 expect_rc 0
-run_commands 'pada train --method single' ' --quiet'
+run_commands 'pada retrain --from' ' --epochs 1 --batch-size 500 --quiet'
 check -s "$run-best/metrics.csv"
 report "$run-best"
 expect_rc 0

@@ -21,6 +21,11 @@ top1() {
     sed -n "s/.*\"$2\": {\"top1\": \([0-9.]*\),.*/\1/p" "$1/test.json"
 }
 
+# matrix_top1 RUN: the same from the diagonal of confusion.csv.
+matrix_top1() {
+    tail -n +2 "$1/confusion.csv" | awk -F, '{ for (i = 2; i <= NF; i++) n += $i; right += $(NR + 1) } END { print 100 * right / n }'
+}
+
 # Every space in small, by its own recipe. What eval says about the run is what the run said.
 # shellcheck disable=SC2086 # lists of options
 retrain_in() {
@@ -72,8 +77,7 @@ expect_out_has "\"classes\": $classes}"
 pada eval "$work/nb201" --per-class
 expect_out_has ' recall '
 check "$(wc -l <"$work/nb201/confusion.csv")" -eq 11
-check "$(tail -n +2 "$work/nb201/confusion.csv" | awk -F, '{ for (i = 2; i <= NF; i++) n += $i; right += $(NR + 1) } END { print 100 * right / n }')" = \
-    "$(top1 "$work/nb201" last | awk '{ print $1 + 0 }')"
+check "$(matrix_top1 "$work/nb201")" = "$(top1 "$work/nb201" last | awk '{ print $1 + 0 }')"
 
 # The same command finds everything done, and another one is refused.
 cp "$work/nb201/test.json" "$work/before.json"
@@ -116,9 +120,11 @@ check "$(printf '%s' "$val" | wc -w)" -eq 2
 # shellcheck disable=SC2086
 pada retrain "$@" $photos --keep-best none --out "$work/none"
 check ! -e "$work/none/best.safetensors"
-pada retrain "$@" --batch-size 500 --epochs 1 --keep-best test --out "$work/test"
+pada retrain "$@" --batch-size 250 --epochs 7 --validate-every 1 --lr 1 --lr-schedule constant --keep-best test --out "$work/test"
 expect_out_has ' of test: optimistic)'
 check -f "$work/test/best.safetensors"
+check "$(top1 "$work/test" best)" != "$(top1 "$work/test" last)" # so that one sees whose matrix it is
+check "$(matrix_top1 "$work/test")" = "$(top1 "$work/test" best | awk '{ print $1 + 0 }')"
 
 # From a supernet: its space, sizes and best network; a search comes before a ranking.
 pada train --channels 4 --cells 2 --epochs 1 --batch-size 500 --validate 0 --quiet --no-events --out "$work/super"
