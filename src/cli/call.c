@@ -2,7 +2,7 @@
 #include "cli/call.h"
 
 #include "base/mem.h"
-#include "cli/space_args.h"
+#include "run/space_args.h"
 
 static const pada_opt common_options[] = {
     {.name = "config",

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/model_args.h"
-#include "cli/names.h"
 #include "cli/run_args.h"
 #include "model/export.h"
+#include "run/names.h"
+#include "run/trained.h"
 
 typedef struct export
 {
@@ -15,7 +15,7 @@ typedef struct export
     const char *arch, *dialect, *to, *out, *name, *weights_file;
     bool fold_norms, normalise;
 
-    pada_model model;
+    pada_trained model;
     pada_supernet net;         /* of a supernet, else empty */
     const pada_engine *engine; /* that has the weights */
     const pada_export *format;
@@ -123,7 +123,7 @@ static pada_status open_network(export *x, const pada_options *options, const ch
     if (pada_is_supernet(where)) return open_supernet(x, options, where);
     if (x->arch)
         return PADA_FAIL(PADA_EINVAL, "%s: one network, which has no use for --arch", where);
-    PADA_TRY(pada_model_open(&x->model, where, &x->run_args.engine, 1));
+    PADA_TRY(pada_trained_open(&x->model, where, &x->run_args.engine, 1));
     x->engine = x->model.engine;
     return PADA_OK;
 }
@@ -191,7 +191,7 @@ static pada_status run(void *self, const pada_options *options)
     export *x = self;
     const pada_status st = export_model(x, options);
 
-    pada_model_close(&x->model);
+    pada_trained_close(&x->model);
     pada_supernet_close(&x->net);
     return st;
 }

@@ -1,6 +1,6 @@
 /* retrain_result.h - what a retrained network gets on the test images, for RUN/test.json and for people. */
-#ifndef PADA_CLI_RETRAIN_RESULT_H
-#define PADA_CLI_RETRAIN_RESULT_H
+#ifndef PADA_RUN_RETRAIN_RESULT_H
+#define PADA_RUN_RETRAIN_RESULT_H
 
 #include "study/evaluate.h"
 
