@@ -1,4 +1,5 @@
-/* pada.h - the public interface of libpada: search spaces, supernets and what their networks score, trained networks.
+/* pada.h - the public interface of libpada: search spaces, supernets and what their networks score, trained networks,
+ * and the trainings that make both.
  *
  *   pada_space *space;
  *   pada_net *net;
@@ -284,6 +285,24 @@ typedef struct pada_export_config {
  * file is replaced. config may be NULL. */
 PADA_API pada_status pada_model_export(pada_model *model, const char *format, const char *path,
                                        const pada_export_config *config);
+
+/* ---- training ---- */
+
+/* `pada train` and `pada retrain`: a supernet, and one network alone, in a run folder, which is made or, if it is there,
+ * continued. Options are those of the commands, as flags: {"--method=spos", "--epochs=20", NULL}; NULL: none. --out is
+ * `run`; --json and --events, about what commands show, are not here. Stopped by the observer or --max-seconds, the run
+ * has a checkpoint, and the same call continues it: PADA_ESTOPPED. A run that another process is at is PADA_EINVAL. The
+ * observer may be NULL. Decoded images of folders are not kept for the next time, as the commands do.
+ *
+ * What they make is in the run: weights for pada_net_load, models for pada_model_open. */
+PADA_API pada_status pada_run_train(const char *run, const char *const *flags,
+                                    const pada_observer *observer);
+PADA_API pada_status pada_run_retrain(const char *run, const char *const *flags,
+                                      const pada_observer *observer);
+
+/* The newest weights of a run, for pada_net_load; a run without any is PADA_ENOENT. A buffer that is too small is
+ * PADA_EINVAL and stays as it was. */
+PADA_API pada_status pada_run_weights(const char *run, char *buffer, size_t bytes);
 
 #ifdef __cplusplus
 }
