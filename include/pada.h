@@ -291,7 +291,7 @@ PADA_API pada_status pada_model_export(pada_model *model, const char *format, co
 /* `pada train` and `pada retrain`: a supernet, and one network alone, in a run folder, which is made or, if it is there,
  * continued. Options are those of the commands, as flags: {"--method=spos", "--epochs=20", NULL}; NULL: none. --out is
  * `run`; --json and --events, about what commands show, are not here. Stopped by the observer or --max-seconds, the run
- * has a checkpoint, and the same call continues it: PADA_ESTOPPED. A run that another process is at is PADA_EINVAL. The
+ * has a checkpoint, and the same call continues it: PADA_ESTOPPED. A run that somebody else is at is PADA_EINVAL. The
  * observer may be NULL. Decoded images of folders are not kept for the next time, as the commands do.
  *
  * What they make is in the run: weights for pada_net_load, models for pada_model_open. */

@@ -111,9 +111,9 @@ static int watch(void *user, const pada_standing *standing)
 
 static void rankings_agree_with_evaluations(void **state)
 {
-    /* The last is a copy of the first: a dead edge more. */
-    pada_path paths[N_PATHS] = {{{3, 0, 3, 0, 0, 3}}, {{3, 3, 3, 3, 3, 3}}, {{1, 1, 1, 1, 1, 1}},
-                                {{2, 3, 4, 1, 0, 3}}, {{4, 3, 4, 1, 3, 3}}, {{3, 0, 3, 0, 0, 3}}};
+    /* The last is a copy of the first, which has a dead edge more. */
+    pada_path paths[N_PATHS] = {{{3, 0, 0, 3, 0, 0}}, {{3, 3, 3, 3, 3, 3}}, {{1, 1, 1, 1, 1, 1}},
+                                {{2, 3, 4, 1, 0, 3}}, {{4, 3, 4, 1, 3, 3}}, {{0, 0, 0, 3, 0, 0}}};
     pada_evaluation found[N_PATHS], one;
     int order[N_PATHS];
     seen s = {0};
