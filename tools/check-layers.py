@@ -27,6 +27,7 @@ LAYERS = [
     ["strategy"],
     ["train"],
     ["study"],
+    ["run"],
     ["report", "api"],
     ["cli"],
 ]

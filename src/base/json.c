@@ -143,3 +143,25 @@ pada_status pada_json_print_line(json_t *value, pada_text *out)
     add_value(out, value);
     return out->status;
 }
+
+void pada_json_set(pada_text *out, json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value) != 0) out_of_memory(out);
+}
+
+void pada_json_append(pada_text *out, json_t *array, json_t *value)
+{
+    if (json_array_append_new(array, value) != 0) out_of_memory(out);
+}
+
+json_t *pada_json_count(uint64_t n)
+{
+    return n <= INT64_MAX ? json_integer((json_int_t)n) : json_real((double)n);
+}
+
+void pada_json_line(pada_text *out, json_t *object)
+{
+    (void)pada_json_print_line(object, out); /* its status is that of the text */
+    json_decref(object);
+    pada_text_add(out, "\n");
+}

@@ -7,9 +7,9 @@
 #ifndef PADA_CLI_AUTO_ARGS_H
 #define PADA_CLI_AUTO_ARGS_H
 
-#include "cli/data_args.h"
-#include "cli/engine_args.h"
-#include "cli/space_args.h"
+#include "run/data_args.h"
+#include "run/engine_args.h"
+#include "run/space_args.h"
 #include "study/cost_limits.h"
 
 typedef struct pada_auto {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "cli/data_open.h"
 #include "cli/median.h"
 #include "cli/progress.h"
 #include "cli/step_time.h"

@@ -2,7 +2,7 @@
 #ifndef PADA_CLI_BENCH_RANK_H
 #define PADA_CLI_BENCH_RANK_H
 
-#include "cli/engine_args.h"
+#include "run/engine_args.h"
 #include "study/eval_queue.h"
 
 typedef struct pada_bench_rank {

@@ -5,8 +5,8 @@
 
 #include "base/mem.h"
 #include "cli/help.h"
-#include "cli/space_args.h"
 #include "cli/stop_signal.h"
+#include "run/space_args.h"
 
 static const pada_opt common_options[] = {
     {.name = "config",

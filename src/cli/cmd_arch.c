@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/names.h"
 #include "cli/print.h"
 #include "cli/run_args.h"
-#include "cli/space_args.h"
 #include "report/draw.h"
+#include "run/names.h"
+#include "run/space_args.h"
 #include "study/best_network.h"
 #include "study/latency_table.h"
 

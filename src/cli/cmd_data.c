@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/data_args.h"
+#include "cli/data_open.h"
 #include "cli/print.h"
 #include "data/inspect.h"
 

@@ -6,11 +6,11 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/command.h"
-#include "cli/names.h"
 #include "cli/print.h"
 #include "cli/run_args.h"
 #include "engine/engine_statistics.h"
 #include "engine/engine_weights.h"
+#include "run/names.h"
 #include "study/class_test.h"
 #include "tensor/npy.h"
 

@@ -1,13 +1,11 @@
 /* cmd_export.c - `pada export`: a trained network in the format of another program. */
-#include <ctype.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/command.h"
-#include "cli/model_args.h"
-#include "cli/names.h"
 #include "cli/run_args.h"
 #include "model/export.h"
+#include "run/names.h"
+#include "run/trained.h"
 
 typedef struct export
 {
@@ -15,10 +13,9 @@ typedef struct export
     const char *arch, *dialect, *to, *out, *name, *weights_file;
     bool fold_norms, normalise;
 
-    pada_model model;
+    pada_trained model;
     pada_supernet net;         /* of a supernet, else empty */
     const pada_engine *engine; /* that has the weights */
-    const pada_export *format;
 }
 export;
 
@@ -123,67 +120,27 @@ static pada_status open_network(export *x, const pada_options *options, const ch
     if (pada_is_supernet(where)) return open_supernet(x, options, where);
     if (x->arch)
         return PADA_FAIL(PADA_EINVAL, "%s: one network, which has no use for --arch", where);
-    PADA_TRY(pada_model_open(&x->model, where, &x->run_args.engine, 1));
+    PADA_TRY(pada_trained_open(&x->model, where, &x->run_args.engine, 1));
     x->engine = x->model.engine;
     return PADA_OK;
 }
 
-/* ---- the file ---- */
-
-/* An identifier of the name of the file, or the one that was given. */
-static pada_status choose_name(const export *x, pada_text *name)
-{
-    const char *slash = strrchr(x->out, '/'), *from = slash ? slash + 1 : x->out;
-    size_t n = strcspn(from, ".");
-
-    if (x->name) {
-        from = x->name;
-        n = strlen(from);
-    }
-    if (n == 0 || isdigit((unsigned char)from[0])) pada_text_add(name, "net_");
-    for (size_t i = 0; i < n; i++) {
-        const bool is_fine = isalnum((unsigned char)from[i]) || from[i] == '_';
-        if (x->name && (!is_fine || (i == 0 && isdigit((unsigned char)from[0]))))
-            return PADA_FAIL(PADA_EINVAL, "--name %s is no identifier", x->name);
-        pada_text_add(name, "%c", is_fine ? from[i] : '_');
-    }
-    return name->status;
-}
-
-static pada_status write_network(export *x, const char *name)
-{
-    const pada_net_options how = {.fold_norms = x->fold_norms, .normalise = x->normalise};
-    pada_net_list net = {0};
-
-    pada_status st = pada_net_list_init(&net, &x->model.about, x->engine, &how);
-    if (st == PADA_OK)
-        st = x->format->write(&(pada_export_desc){.about = &x->model.about,
-                                                  .engine = x->engine,
-                                                  .net = &net,
-                                                  .normalises = x->normalise,
-                                                  .file = x->out,
-                                                  .weights_file = x->weights_file,
-                                                  .name = name});
-    pada_net_list_deinit(&net);
-    return st;
-}
-
 static pada_status export_model(export *x, const pada_options *options)
 {
-    pada_text name = {0};
+    const pada_export_order order = {.format = x->to,
+                                     .file = x->out,
+                                     .name = x->name,
+                                     .weights_file = x->weights_file,
+                                     .fold_norms = x->fold_norms,
+                                     .normalise = x->normalise};
 
     if (pada_options_n_words(options) != 1)
         return PADA_FAIL(PADA_EINVAL, "give one model or run folder; see `pada help export`");
     if (!x->out) return PADA_FAIL(PADA_EINVAL, "no file to write: give --out FILE");
-    PADA_TRY(pada_export_find(&x->format, x->to));
-    pada_status st = choose_name(x, &name);
-    if (st == PADA_OK) st = open_network(x, options, pada_options_word(options, 0));
-    if (st == PADA_OK) {
-        snprintf(x->model.about.program, sizeof x->model.about.program, "pada %s", pada_version());
-        st = write_network(x, pada_text_str(&name));
-    }
-    pada_text_deinit(&name);
-    return st;
+    PADA_TRY(pada_export_check(&order));
+    PADA_TRY(open_network(x, options, pada_options_word(options, 0)));
+    snprintf(x->model.about.program, sizeof x->model.about.program, "pada %s", pada_version());
+    return pada_export_write(&order, &x->model.about, x->engine);
 }
 
 static pada_status run(void *self, const pada_options *options)
@@ -191,7 +148,7 @@ static pada_status run(void *self, const pada_options *options)
     export *x = self;
     const pada_status st = export_model(x, options);
 
-    pada_model_close(&x->model);
+    pada_trained_close(&x->model);
     pada_supernet_close(&x->net);
     return st;
 }

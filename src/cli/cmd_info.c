@@ -77,7 +77,6 @@ static json_t *collect_backends(void)
 static json_t *collect_space(const pada_space_ops *ops)
 {
     json_t *slots = json_array(), *dialects = json_array();
-    double n_paths = 1; /* 64 slots may have more paths than an integer holds */
     pada_space space;
 
     PADA_ASSERT(pada_space_init(&space, ops, NULL) ==
@@ -87,11 +86,10 @@ static json_t *collect_space(const pada_space_ops *ops)
         for (int k = 0; k < ops->n_choices(&space, slot); k++)
             choices = with(choices, json_string(ops->choice_label(&space, slot, k)));
         slots = with(slots, choices);
-        n_paths *= ops->n_choices(&space, slot);
     }
-    if (ops->n_networks) n_paths = ops->n_networks(&space);
     for (const char *const *dialect = ops->dialects; *dialect; dialect++)
         dialects = with(dialects, json_string(*dialect));
+    const double n_paths = pada_space_n_networks(&space); /* may be more than an integer holds */
     return json_pack("{s:s, s:s, s:o, s:o, s:o}", "name", ops->name, "summary", ops->summary,
                      "paths",
                      n_paths < 9e15 ? json_integer((json_int_t)n_paths) : json_real(n_paths),

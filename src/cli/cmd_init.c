@@ -4,9 +4,9 @@
 
 #include "cli/command.h"
 #include "cli/print.h"
-#include "cli/space_args.h"
 #include "engine/engine.h"
 #include "engine/engine_weights.h"
+#include "run/space_args.h"
 
 typedef struct init {
     pada_space_args space_args;

@@ -6,17 +6,17 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/command.h"
-#include "cli/model_args.h"
 #include "cli/print.h"
 #include "data/folder_files.h"
 #include "model/predict.h"
+#include "run/trained.h"
 
 typedef struct predict {
     pada_engine_args engine_args;
     int64_t top, batch_size;
     bool json, csv;
 
-    pada_model model;
+    pada_trained model;
     pada_predictor *predictor;
     pada_names files;
     pada_prediction *results; /* [batch_size], owned */
@@ -254,8 +254,8 @@ static pada_status prepare(predict *s, const pada_options *options)
     if (s->json && s->csv) return PADA_FAIL(PADA_EINVAL, "--json and --csv: give one of them");
     PADA_TRY(list_files(s, options));
     if (s->files.n > 0 && s->files.n < s->batch_size) s->batch_size = s->files.n;
-    PADA_TRY(pada_model_open(&s->model, pada_options_word(options, 0), &s->engine_args,
-                             (int)s->batch_size));
+    PADA_TRY(pada_trained_open(&s->model, pada_options_word(options, 0), &s->engine_args,
+                               (int)s->batch_size));
     PADA_TRY(pada_calloc(&memory, (size_t)s->batch_size, sizeof *s->results));
     s->results = memory;
     PADA_TRY(pada_calloc(&memory, (size_t)s->model.about.space.config.classes, sizeof *s->order));
@@ -287,7 +287,7 @@ static pada_status run(void *self, const pada_options *options)
     pada_free(s->results);
     pada_free(s->order);
     pada_names_deinit(&s->files);
-    pada_model_close(&s->model);
+    pada_trained_close(&s->model);
     return st;
 }
 

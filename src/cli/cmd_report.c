@@ -4,10 +4,10 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/command.h"
-#include "cli/space_args.h"
 #include "cli/truth_args.h"
 #include "report/report.h"
 #include "report/run_info.h"
+#include "run/space_args.h"
 
 #define REPORT_FILE "report.html"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "cli/data_open.h"
 #include "engine/engine_statistics.h"
 #include "engine/engine_weights.h"
 #include "train/checkpoint.h"
@@ -61,17 +62,6 @@ static const pada_opt options_table[] = {
     {.name = NULL},
 };
 
-static const pada_opt config_table[] = {
-    {.name = "data", .type = PADA_OPT_STRING, .offset = offsetof(pada_run_config, data)},
-    {.name = "form",
-     .type = PADA_OPT_CHOICE,
-     .offset = offsetof(pada_run_config, form),
-     .default_value = "search",
-     .choices = "search|final"},
-    {.name = "arch", .type = PADA_OPT_STRING, .offset = offsetof(pada_run_config, arch)},
-    {.name = NULL},
-};
-
 pada_status pada_run_args_bind(pada_options *options, pada_run_args *args)
 {
     PADA_TRY(pada_options_bind(options, options_table, args));
@@ -83,33 +73,6 @@ pada_status pada_run_args_bind(pada_options *options, pada_run_args *args)
 bool pada_is_run(const char *word)
 {
     return pada_path_is_dir(word);
-}
-
-void pada_run_config_merge(const pada_run_config *config, const pada_options *options,
-                           pada_space_args *space, pada_data_args *images, const char **data)
-{
-    pada_space_args_merge(space, options, &config->space);
-    if (!pada_options_given(options, "resize")) images->resize = config->images.resize;
-    if (!pada_options_given(options, "crops")) images->crops = config->images.crops;
-    if (!pada_options_given(options, "eval-crop")) images->eval_crop = config->images.eval_crop;
-    if (!pada_options_given(options, "data") && config->data) *data = config->data;
-}
-
-pada_status pada_run_config_read(pada_run_config *config, pada_options **owner,
-                                 const pada_space_ops *ops, const char *run)
-{
-    pada_text path = {0};
-    pada_status st;
-
-    PADA_TRY(pada_options_create(owner));
-    config->space.ops = ops;
-    PADA_TRY(pada_space_args_bind(&config->space, *owner));
-    PADA_TRY(pada_options_bind(*owner, pada_image_options, &config->images));
-    PADA_TRY(pada_options_bind(*owner, config_table, config));
-    pada_text_add(&path, "%s/config.yaml", run);
-    if ((st = path.status) == PADA_OK) st = pada_options_load_known(*owner, path.data);
-    pada_text_deinit(&path);
-    return st;
 }
 
 static pada_status read_config(pada_supernet *net, const pada_options *options, const char *run)
@@ -128,24 +91,6 @@ static pada_status read_card(pada_supernet *net, const char *run)
 
     if (weights) PADA_TRY(pada_data_card_of_weights(&net->card, weights));
     return run && !net->card.json ? pada_data_card_read(&net->card, run) : PADA_OK;
-}
-
-/* Whether something of this name may be opened. */
-static bool is_there(const char *data)
-{
-    return data[0] != '/' || pada_path_exists(data);
-}
-
-pada_status pada_run_find_data(const pada_data_card *card, const char *run, const char **data)
-{
-    if (!card->where) return PADA_OK;
-    if (is_there(card->where)) {
-        *data = card->where;
-        return PADA_OK;
-    }
-    if (pada_path_exists(*data)) return PADA_OK;
-    return PADA_FAIL(PADA_ENOENT, "%s: not there; give --data, the folder of the images of %s",
-                     card->where, run);
 }
 
 static void warn_of_changes(const pada_supernet *net, const char *who)

@@ -9,11 +9,9 @@
 #define PADA_CLI_RUN_ARGS_H
 
 #include "base/option.h"
-#include "cli/data_args.h"
-#include "cli/engine_args.h"
-#include "cli/space_args.h"
-#include "data/data_card.h"
 #include "engine/engine.h"
+#include "run/engine_args.h"
+#include "run/from_run.h"
 #include "study/evaluate.h"
 #include "study/ranking.h"
 #include "train/family.h"
@@ -32,25 +30,6 @@ typedef struct pada_run_args {
 
 /* --weights --data --split --limit --batch-size --statistics --statistics-images, and those of space_args.h, data_args.h and engine_args.h. */
 pada_status pada_run_args_bind(pada_options *options, pada_run_args *args);
-
-/* What is taken from the config.yaml of a run. */
-typedef struct pada_run_config {
-    pada_space_args space;
-    pada_data_args images;
-    const char *data; /* NULL: not there */
-    int form;         /* 1: of one network in its final form, */
-    const char *arch; /* this one */
-} pada_run_config;
-
-/* Reads it, with the options of a space. *owner owns the strings, also after a failure. */
-pada_status pada_run_config_read(pada_run_config *config, pada_options **owner,
-                                 const pada_space_ops *ops, const char *run);
-/* What no flag gave becomes what the run says. */
-void pada_run_config_merge(const pada_run_config *config, const pada_options *options,
-                           pada_space_args *space, pada_data_args *images, const char **data);
-/* Without --data, the images of the training, by the card of the run, wherever this command is run; *data is what its
- * configuration says. Images that are not there are PADA_ENOENT. */
-pada_status pada_run_find_data(const pada_data_card *card, const char *run, const char **data);
 
 /* Zero-initialise; close accepts that and half-made ones. */
 typedef struct pada_supernet {

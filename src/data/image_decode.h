@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-pada_image_decoder pada__decode_png, pada__decode_jpeg, pada__decode_webp;
+pada_image_decoder pada__decode_png, pada__decode_jpeg, pada__decode_webp, pada__decode_raw;
 
 /* Whether a picture may be decoded: sides and pixels, and the memory that it takes. */
 pada_status pada__image_check_size(const pada_image_source *source, uint32_t width,

@@ -85,8 +85,10 @@ const pada_image_format *pada_image_format_named(const char *name)
 
 pada_status pada_image_decode(const pada_image_source *source, const pada_image_sink *sink)
 {
-    const pada_image_format *format = pada_image_format_of(source->data, source->bytes);
+    const pada_image_format *format;
 
+    if (source->width > 0) return pada__decode_raw(source, sink);
+    format = pada_image_format_of(source->data, source->bytes);
     if (source->bytes == 0) return PADA_FAIL(PADA_EDATA, "%s: an empty file", source->path);
     if (!format) return PADA_FAIL(PADA_EDATA, "%s: no " PADA_IMAGE_READ " image", source->path);
     if (!format->decode)

@@ -23,11 +23,12 @@ extern "C" {
 #define PADA_IMAGE_LARGE_BYTES (32 << 20)
 #define PADA_IMAGE_READ        "PNG, JPEG or WebP" /* formats, for messages */
 
-/* A file in memory; all borrowed. */
+/* A file in memory, or pixels; all borrowed. */
 typedef struct pada_image_source {
     const char *path; /* for messages */
     const uint8_t *data;
     size_t bytes;
+    int width, height; /* of pixels: data is [height, width, 3] red, green, blue; 0: a file */
 } pada_image_source;
 
 /* What is known before the first row. */

@@ -31,6 +31,21 @@ const pada_export *pada_export_get(int i);
 /* An unknown one is PADA_EINVAL and offers the nearest name. */
 pada_status pada_export_find(const pada_export **out, const char *name);
 
+/* What a user wants to be written. Borrowed. */
+typedef struct pada_export_order {
+    const char *format, *file;
+    const char *name;         /* of the network, an identifier; NULL: that of the file, made one */
+    const char *weights_file; /* as in pada_export_desc */
+    bool fold_norms, normalise;
+} pada_export_order;
+
+/* Whether it can be done, before there is a network: an unknown format, and a name that is no identifier, are
+ * PADA_EINVAL. */
+pada_status pada_export_check(const pada_export_order *order);
+/* Writes a network, whose weights the engine has. */
+pada_status pada_export_write(const pada_export_order *order, const pada_model_about *about,
+                              const pada_engine *e);
+
 /* "nb201 |nor_conv_3x3~0|+.. for 10 classes, 94.2 % top-1": a line about the model, for comments in files. */
 void pada_export_title(const pada_export_desc *desc, pada_text *out);
 /* Appends the names of the classes as a JSON array, or their number if they have none. */

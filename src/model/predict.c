@@ -76,30 +76,46 @@ void pada_predictor_destroy(pada_predictor *p)
     pada_free(p);
 }
 
-/* Decodes a file into the place of image i. */
-static pada_status read_picture(pada_predictor *p, const char *path, int i)
+/* Pictures, as files or in memory. */
+typedef struct pictures {
+    char *const *files;               /* NULL: in memory */
+    const pada_image_source *sources; /* NULL: files */
+    int n;
+} pictures;
+
+/* Decodes a picture into the place of image i. */
+static pada_status read_source(pada_predictor *p, const pada_image_source *source, int i)
 {
     float *image = p->images + i * pada_shape_count(p->levels.shape);
     uint8_t *room = pada_dataset_room(&p->levels, image);
+
+    PADA_TRY(pada_picture_form_read(&p->form, source, room));
+    pada_dataset_level(&p->levels, room, image);
+    return PADA_OK;
+}
+
+static pada_status read_picture(pada_predictor *p, const pictures *all, int i)
+{
     pada_file file;
 
-    PADA_TRY(pada_file_load(&file, path));
-    const pada_status st = pada_picture_form_read(
-        &p->form, &(pada_image_source){.path = path, .data = file.data, .bytes = file.bytes}, room);
+    if (all->sources) return read_source(p, &all->sources[i], i);
+    PADA_TRY(pada_file_load(&file, all->files[i]));
+    const pada_image_source source = {
+        .path = all->files[i], .data = file.data, .bytes = file.bytes};
+    const pada_status st = read_source(p, &source, i);
     pada_file_close(&file);
-    if (st == PADA_OK) pada_dataset_level(&p->levels, room, image);
     return st;
 }
 
-/* Decodes all files, in threads. Those that fail leave their message, and black images. Out of memory is returned. */
-static pada_status read_pictures(pada_predictor *p, char *const *files, int n)
+/* Decodes all pictures, in threads. Those that fail leave their message, and black images. Out of memory is returned. */
+static pada_status read_pictures(pada_predictor *p, const pictures *all)
 {
     const int64_t count = pada_shape_count(p->levels.shape);
     int n_refused = 0;
 
 #pragma omp parallel for schedule(dynamic) num_threads(p->n_threads) reduction(+ : n_refused)
-    for (int i = 0; i < n; i++) {
-        const pada_status st = read_picture(p, files[i], i);
+    for (int i = 0; i < all->n; i++) {
+        const pada_status st = read_picture(p, all, i);
         p->problems[i][0] = '\0';
         if (st == PADA_OK) continue;
         n_refused += st == PADA_ENOMEM;
@@ -123,13 +139,13 @@ static void normalise(double *p, int n)
         p[i] /= sum;
 }
 
-pada_status pada_predict(pada_predictor *p, char *const *files, int n, pada_prediction *out)
+static pada_status predict(pada_predictor *p, const pictures *all, pada_prediction *out)
 {
-    const int n_classes = p->about->space.config.classes;
+    const int n_classes = p->about->space.config.classes, n = all->n;
     const pada_batch batch = {.n = n, .images = p->images, .labels = p->labels};
 
     PADA_ASSERT(n >= 1 && n <= p->batch_size);
-    PADA_TRY(read_pictures(p, files, n));
+    PADA_TRY(read_pictures(p, all));
     PADA_TRY(pada_engine_forward(p->e, &p->about->path, &batch, PADA_EVAL));
     PADA_TRY(pada_engine_finish(p->e));
     pada_engine_logits(p->e, p->p);
@@ -140,4 +156,15 @@ pada_status pada_predict(pada_predictor *p, char *const *files, int n, pada_pred
                                    .problem = is_read ? NULL : p->problems[i]};
     }
     return PADA_OK;
+}
+
+pada_status pada_predict(pada_predictor *p, char *const *files, int n, pada_prediction *out)
+{
+    return predict(p, &(pictures){.files = files, .n = n}, out);
+}
+
+pada_status pada_predict_sources(pada_predictor *p, const pada_image_source *sources, int n,
+                                 pada_prediction *out)
+{
+    return predict(p, &(pictures){.sources = sources, .n = n}, out);
 }

@@ -2,6 +2,7 @@
 #ifndef PADA_MODEL_PREDICT_H
 #define PADA_MODEL_PREDICT_H
 
+#include "data/image_file.h"
 #include "model/model_file.h"
 
 #ifdef __cplusplus
@@ -24,6 +25,9 @@ typedef struct pada_prediction {
 
 /* n files, at most batch_size: out [n]. A file that cannot be read has its problem, and is no failure. */
 pada_status pada_predict(pada_predictor *p, char *const *files, int n, pada_prediction *out);
+/* The same of pictures in memory. */
+pada_status pada_predict_sources(pada_predictor *p, const pada_image_source *sources, int n,
+                                 pada_prediction *out);
 
 #ifdef __cplusplus
 }

@@ -40,12 +40,6 @@ typedef union pada_space_settings {
     unsigned char bytes[96];
 } pada_space_settings;
 
-/* Cost of a path in its final form. */
-typedef struct pada_cost {
-    int64_t macs;   /* convolutions and linear layers, and what the literature of the space adds */
-    int64_t params; /* batch norm and the linear bias included */
-} pada_cost;
-
 /* The most that the graph of a path can have. */
 typedef struct pada_net_room {
     int nodes, terms;

@@ -14,6 +14,14 @@ loss=$(sed 's/.*"loss": \([0-9.]*\).*/\1/' json)
 expect 'a result, three times' [ "$(grep -c ' of 1000 right, loss ' out)" = 3 ]
 expect 'equal results' [ "$(grep 'right, loss' out | sort -u | wc -l)" = 1 ]
 expect "the loss of pada eval, $loss" grep -qF "loss $(printf %.6f "$loss")" out
+expect 'the program from images to predictions' grep -q '^10 classes, the first has 0\.' out
+expect 'its network' grep -q '^best: |.*|, [0-9]* parameters$' out
+expect 'its export' [ -s net.onnx ]
+sizes='--channels 8 --cells 1 --epochs 2 --quiet'
+# shellcheck disable=SC2086 # words
+pada train $sizes --out runs/supernet >of_library && pada train $sizes --out runs/command >of_command
+expect 'a training that the command goes on with' grep -q 'weights [0-9a-f]*$' of_library
+expect 'the same weights' [ "$(sed 's/.*weights//' of_library)" = "$(sed 's/.*weights//' of_command)" ]
 mv w.safetensors moved
 expect 'a failure' test "$(./score 2>&1)" = 'score: w.safetensors: No such file or directory'
 mv moved w.safetensors

@@ -1,6 +1,6 @@
 /* engine_args.h - the options that choose what a network runs on. */
-#ifndef PADA_CLI_ENGINE_ARGS_H
-#define PADA_CLI_ENGINE_ARGS_H
+#ifndef PADA_RUN_ENGINE_ARGS_H
+#define PADA_RUN_ENGINE_ARGS_H
 
 #include "base/option.h"
 #include "engine/engine.h"

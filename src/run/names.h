@@ -1,6 +1,6 @@
 /* names.h - the names that options take, for manuals and completion: the i-th, NULL after the last. */
-#ifndef PADA_CLI_NAMES_H
-#define PADA_CLI_NAMES_H
+#ifndef PADA_RUN_NAMES_H
+#define PADA_RUN_NAMES_H
 
 const char *pada_name_of_method(int i);
 const char *pada_name_of_space(int i);

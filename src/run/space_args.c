@@ -1,11 +1,11 @@
 /* space_args.c - the options that choose a search space and the sizes of its network. */
-#include "cli/space_args.h"
+#include "run/space_args.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/file.h"
-#include "cli/names.h"
+#include "run/names.h"
 
 #define USUAL_SPACE "nb201"
 

@@ -1,8 +1,8 @@
 /* train_args.h - what the commands that train share: options of this start, and the engine. */
-#ifndef PADA_CLI_TRAIN_ARGS_H
-#define PADA_CLI_TRAIN_ARGS_H
+#ifndef PADA_RUN_TRAIN_ARGS_H
+#define PADA_RUN_TRAIN_ARGS_H
 
-#include "cli/engine_args.h"
+#include "run/engine_args.h"
 #include "train/recipe.h"
 
 typedef struct pada_train_args {

@@ -1,7 +1,7 @@
 /* engine_args.c - the options that choose what a network runs on. */
-#include "cli/engine_args.h"
+#include "run/engine_args.h"
 
-#include "cli/names.h"
+#include "run/names.h"
 
 const pada_opt pada_engine_options[] = {
     {.name = "backend",

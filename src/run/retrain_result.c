@@ -1,12 +1,12 @@
 /* retrain_result.c - what a retrained network gets on the test images. */
-#include "cli/retrain_result.h"
+#include "run/retrain_result.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "base/file.h"
-#include "cli/print.h"
+#include "base/json.h"
 #include "study/ranking_table.h"
 
 /* A share of the images in percent, and its 95 % interval. */

@@ -1,41 +1,9 @@
-/* data_args.c - the options that say how the images of a data set are read, and opening it by them. */
-#include "cli/data_args.h"
+/* data_open.c - opening a data set by options, with a cache and a line of progress. */
+#include "cli/data_open.h"
 
 #include <stdlib.h>
 
 #include "cli/progress.h"
-
-const pada_opt pada_image_options[] = {
-    {.name = "resize",
-     .type = PADA_OPT_CHOICE,
-     .offset = offsetof(pada_data_args, resize),
-     .default_value = "crop",
-     .choices = PADA_RESIZE_NAMES,
-     .help = "pictures that are no squares: cut off, squash, or pad with black"},
-    {.name = "crops",
-     .type = PADA_OPT_CHOICE,
-     .offset = offsetof(pada_data_args, crops),
-     .default_value = "auto",
-     .choices = PADA_CROPS_NAMES,
-     .help = "of training images: moved in a black border, or parts of photographs; auto: by size",
-     .before = "auto"},
-    {.name = "eval-crop",
-     .type = PADA_OPT_DOUBLE,
-     .offset = offsetof(pada_data_args, eval_crop),
-     .default_value = "0.875",
-     .min = 0.01,
-     .max = 1,
-     .meta = "X",
-     .help = "with resized crops: share of the shorter side of a picture that evaluation sees",
-     .before = "0.875"},
-    {.name = "cache",
-     .type = PADA_OPT_BOOL,
-     .offset = offsetof(pada_data_args, cache),
-     .default_value = "true",
-     .help = "keep decoded images of folders in ~/.cache/pada, and use those there",
-     .session = true},
-    {.name = NULL},
-};
 
 #define CACHE_BYTES 20e9 /* unless the environment says otherwise */
 
@@ -79,9 +47,7 @@ pada_status pada_data_open(pada_dataset **out, const pada_data_args *args,
     PADA_TRY(read_cache_size(&full.cache_bytes));
     if (args->cache && full.cache_bytes > 0) find_cache(&cache);
     pada_meter_init(&meter, args->is_quiet, false);
-    full.resize = (pada_resize)args->resize;
-    full.crops = (pada_crops)args->crops;
-    full.eval_crop = args->eval_crop;
+    pada_data_describe(&full, args);
     full.listener =
         (pada_open_listener){.context = &meter, .progress = show_progress, .remark = show_remark};
     full.cache = cache.length > 0 ? cache.data : NULL;

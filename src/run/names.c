@@ -1,5 +1,5 @@
 /* names.c - the names that options take. */
-#include "cli/names.h"
+#include "run/names.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* space_args.h - the options that choose a search space and the sizes of its network. */
-#ifndef PADA_CLI_SPACE_ARGS_H
-#define PADA_CLI_SPACE_ARGS_H
+#ifndef PADA_RUN_SPACE_ARGS_H
+#define PADA_RUN_SPACE_ARGS_H
 
 #include "base/option.h"
 #include "data/dataset.h"

@@ -1,10 +1,10 @@
 /* run_env.c - what a start of a run is made with, for RUN/env.json. */
-#include "cli/run_env.h"
+#include "run/run_env.h"
 
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "cli/print.h"
+#include "base/json.h"
 
 static json_t *utc_now(void)
 {

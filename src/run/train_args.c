@@ -1,5 +1,5 @@
 /* train_args.c - what the commands that train share: options of this start, and the engine. */
-#include "cli/train_args.h"
+#include "run/train_args.h"
 
 const pada_opt pada_train_options[] = {
     {.name = "max-seconds",

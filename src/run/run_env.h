@@ -1,6 +1,6 @@
 /* run_env.h - what a start of a run is made with, for RUN/env.json. */
-#ifndef PADA_CLI_RUN_ENV_H
-#define PADA_CLI_RUN_ENV_H
+#ifndef PADA_RUN_RUN_ENV_H
+#define PADA_RUN_RUN_ENV_H
 
 #include "base/text.h"
 #include "engine/engine.h"

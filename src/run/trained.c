@@ -1,14 +1,14 @@
-/* model_args.c - a trained network from a word of the command line. */
-#include "cli/model_args.h"
+/* trained.c - a trained network, ready to run, from a name. */
+#include "run/trained.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
-#include "cli/data_args.h"
-#include "cli/space_args.h"
 #include "engine/engine_statistics.h"
 #include "engine/engine_weights.h"
+#include "run/data_args.h"
+#include "run/space_args.h"
 #include "train/checkpoint.h"
 
 /* What is taken from the config.yaml of a run. */
@@ -93,7 +93,7 @@ static pada_status describe_run(pada_model_about *about, run_papers *papers, con
     return PADA_OK;
 }
 
-static pada_status load_run(pada_model *model, const char *run, pada_engine_desc *desc)
+static pada_status load_run(pada_trained *model, const char *run, pada_engine_desc *desc)
 {
     pada_text file = {0};
 
@@ -109,7 +109,7 @@ static pada_status load_run(pada_model *model, const char *run, pada_engine_desc
     return st;
 }
 
-static pada_status open_run(pada_model *model, const char *run, pada_engine_desc *desc)
+static pada_status open_run(pada_trained *model, const char *run, pada_engine_desc *desc)
 {
     run_papers papers;
     pada_options *config;
@@ -121,7 +121,7 @@ static pada_status open_run(pada_model *model, const char *run, pada_engine_desc
     return st;
 }
 
-static pada_status open_file(pada_model *model, const char *where, const pada_engine_desc *desc)
+static pada_status open_file(pada_trained *model, const char *where, const pada_engine_desc *desc)
 {
     pada_text file = {0};
 
@@ -132,8 +132,8 @@ static pada_status open_file(pada_model *model, const char *where, const pada_en
     return st;
 }
 
-pada_status pada_model_open(pada_model *model, const char *where, const pada_engine_args *args,
-                            int batch_size)
+pada_status pada_trained_open(pada_trained *model, const char *where, const pada_engine_args *args,
+                              int batch_size)
 {
     pada_engine_desc desc = {.batch_size = batch_size};
 
@@ -141,9 +141,9 @@ pada_status pada_model_open(pada_model *model, const char *where, const pada_eng
     return is_run(where) ? open_run(model, where, &desc) : open_file(model, where, &desc);
 }
 
-void pada_model_close(pada_model *model)
+void pada_trained_close(pada_trained *model)
 {
     pada_engine_destroy(model->engine);
     pada_model_about_deinit(&model->about);
-    *model = (pada_model){0};
+    *model = (pada_trained){0};
 }

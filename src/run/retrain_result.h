@@ -1,6 +1,6 @@
 /* retrain_result.h - what a retrained network gets on the test images, for files of the run and for people. */
-#ifndef PADA_CLI_RETRAIN_RESULT_H
-#define PADA_CLI_RETRAIN_RESULT_H
+#ifndef PADA_RUN_RETRAIN_RESULT_H
+#define PADA_RUN_RETRAIN_RESULT_H
 
 #include "study/class_report.h"
 #include "study/evaluate.h"

@@ -1,0 +1,24 @@
+/* training_host.h - what is around a training: who opens its images, follows it and stops it. */
+#ifndef PADA_RUN_TRAINING_HOST_H
+#define PADA_RUN_TRAINING_HOST_H
+
+#include "run/data_args.h"
+#include "train/trainer.h"
+
+/* Everything is borrowed; zeros are nobody. */
+typedef struct pada_training_host {
+    /* Opens images as described, read as the options say; NULL: without a cache. */
+    pada_status (*open_data)(pada_dataset **out, const pada_data_args *args,
+                             const pada_dataset_desc *desc);
+    bool is_quiet; /* only messages that matter */
+    const volatile sig_atomic_t *stop;
+    pada_train_listener listener;
+} pada_training_host;
+
+/* Opens images the host's way, and tells it of those that were set aside. */
+pada_status pada_host_open_data(const pada_training_host *host, pada_dataset **out,
+                                pada_data_args *args, const pada_dataset_desc *desc);
+/* A line for people. */
+void pada_host_say(const pada_training_host *host, const char *text);
+
+#endif
