@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "cli/auto_stages.h"
 #include "cli/print.h"
-#include "study/final_accuracy.h"
+#include "study/test_results.h"
 
 /* A network that was trained alone. */
 typedef struct entrant {
@@ -14,8 +14,8 @@ typedef struct entrant {
     pada_path path;
     pada_text arch;
     pada_cost cost;
-    int64_t latency_us; /* -1: not known */
-    pada_final_accuracy test;
+    int64_t latency_us;     /* -1: not known */
+    pada_test_results test; /* of at least one model */
 } entrant;
 
 typedef struct results {
@@ -27,6 +27,11 @@ typedef struct results {
 static const char *const file_names[] = {"network/", "model.onnx", "model.safetensors",
                                          "report.html", "supernet/search/best.csv"};
 enum { N_FILES = sizeof file_names / sizeof *file_names };
+
+static const pada_tested_share *top1_of(const entrant *e)
+{
+    return &pada_test_results_model(&e->test)->top1;
+}
 
 /* ---- collecting ---- */
 
@@ -42,7 +47,9 @@ static pada_status describe(entrant *e, const pada_auto *a, const pada_space *sp
     e->latency_us = latency->is_known ? pada_slot_costs_of(&latency->costs, space, &e->path) : -1;
     PADA_TRY(space->ops->format(space, &e->path, space->ops->dialects[0], &e->arch));
     pada_text_add(&run, "%s/%s", a->out, folder);
-    if ((st = run.status) == PADA_OK) st = pada_final_accuracy_read(&e->test, run.data);
+    if ((st = run.status) == PADA_OK) st = pada_test_results_read(&e->test, run.data);
+    if (st == PADA_OK && !pada_test_results_model(&e->test))
+        st = PADA_FAIL(PADA_ENOENT, "%s: no " PADA_TEST_FILE, run.data);
     pada_text_deinit(&run);
     return st;
 }
@@ -63,8 +70,8 @@ static pada_status collect(results *r, const pada_auto *a)
     PADA_TRY(pada_auto_rival(a, &space, &has_rival, &r->rival.path));
     if (!has_rival) return PADA_OK;
     PADA_TRY(describe(&r->rival, a, &space, &limits[PADA_COST_LATENCY], "random"));
-    r->difference = r->winner.test.top1 - r->rival.test.top1;
-    pada_accuracy_difference(&r->winner.test, &r->rival.test, &r->low, &r->high);
+    r->difference = top1_of(&r->winner)->percent - top1_of(&r->rival)->percent;
+    pada_tested_difference(top1_of(&r->winner), top1_of(&r->rival), &r->low, &r->high);
     return PADA_OK;
 }
 
@@ -95,9 +102,9 @@ static json_t *entrant_object(const entrant *e, pada_text *out)
     pada_json_set(out, object, "params", json_integer(e->cost.params));
     if (e->latency_us >= 0)
         pada_json_set(out, object, "latency_ms", json_real((double)e->latency_us / 1000));
-    pada_json_set(out, object, "top1", json_real(e->test.top1));
-    pada_json_set(out, object, "top1_lo", json_real(e->test.low));
-    pada_json_set(out, object, "top1_hi", json_real(e->test.high));
+    pada_json_set(out, object, "top1", json_real(top1_of(e)->percent));
+    pada_json_set(out, object, "top1_lo", json_real(top1_of(e)->low));
+    pada_json_set(out, object, "top1_hi", json_real(top1_of(e)->high));
     return object;
 }
 
@@ -126,7 +133,7 @@ static void add_json(const results *r, const pada_auto *a, pada_text *out)
     pada_json_set(out, object, "image_size", json_integer(a->space.image_size));
     pada_json_set(out, object, "classes", json_integer(a->space.classes));
     pada_json_set(out, object, "split", json_string(r->winner.test.split));
-    pada_json_set(out, object, "images", json_integer(r->winner.test.n_images));
+    pada_json_set(out, object, "images", json_integer(r->winner.test.images));
     pada_json_set(out, object, "optimistic", json_boolean(r->is_optimistic));
     pada_json_set(out, object, "winner", entrant_object(&r->winner, out));
     if (r->rival.is_there) {
@@ -150,8 +157,9 @@ static void add_entrant(const entrant *e, const char *name, pada_text *out)
     pada_add_count(out, e->cost.params, 0);
     pada_text_add(out, " parameters");
     if (e->latency_us >= 0) pada_text_add(out, ", %.3f ms", (double)e->latency_us / 1000);
-    pada_text_add(out, "\n         top-1 %.2f %% [%.2f, %.2f] of %d %s images\n", e->test.top1,
-                  e->test.low, e->test.high, e->test.n_images, e->test.split);
+    pada_text_add(out, "\n         top-1 %.2f %% [%.2f, %.2f] of %d %s images\n",
+                  top1_of(e)->percent, top1_of(e)->low, top1_of(e)->high, e->test.images,
+                  e->test.split);
 }
 
 static void add_verdict(const results *r, pada_text *out)
@@ -189,6 +197,12 @@ static void add_text(const results *r, const pada_auto *a, pada_text *out)
     pada_text_add(out, "next     pada predict %s/network photo.jpg\n", a->out);
 }
 
+static void deinit_entrant(entrant *e)
+{
+    pada_text_deinit(&e->arch);
+    pada_test_results_deinit(&e->test);
+}
+
 pada_status pada_auto_report(const pada_auto *a, pada_text *out)
 {
     results r = {0};
@@ -196,7 +210,7 @@ pada_status pada_auto_report(const pada_auto *a, pada_text *out)
 
     if (st == PADA_OK && a->json) add_json(&r, a, out);
     if (st == PADA_OK && !a->json) add_text(&r, a, out);
-    pada_text_deinit(&r.winner.arch);
-    pada_text_deinit(&r.rival.arch);
+    deinit_entrant(&r.winner);
+    deinit_entrant(&r.rival);
     return st != PADA_OK ? st : out->status;
 }

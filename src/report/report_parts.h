@@ -4,7 +4,7 @@
 
 #include "report/report.h"
 #include "report/run_info.h"
-#include "report/test_results.h"
+#include "study/test_results.h"
 #include "study/ranking_table.h"
 #include "study/score_join.h"
 #include "study/scoreboard.h"

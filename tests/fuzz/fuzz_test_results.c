@@ -1,7 +1,7 @@
 /* fuzz_test_results.c - test.json and confusion.csv of a run, separated by a zero byte. */
 #include "fuzz/fuzz.h"
 
-#include "report/test_results.h"
+#include "study/test_results.h"
 
 static void check_matrix(const pada_test_results *results)
 {

@@ -100,12 +100,6 @@ def seeds():
     yield "data_card", "folder", json.dumps(card)
     yield "data_card", "newer", json.dumps({**card, "format": 2})
     yield "data_card", "numbers", json.dumps({**card, "classes": None, "splits": {}})
-    share = {"top1": 75.0, "top1_lo": 55.1, "top1_hi": 88.0, "loss": 0.5}
-    test = {"arch": "01201201", "data": "image folder", "split": "test", "images": 24, "last": share}
-    yield "final_accuracy", "last", json.dumps(test) + "\n"
-    yield "final_accuracy", "best", json.dumps({**test, "best": {**share, "top1": 80}})
-    yield "final_accuracy", "outside", json.dumps({**test, "last": {**share, "top1": 90}})
-    yield "final_accuracy", "no_images", json.dumps({**test, "images": 0})
     model = {"pada_model": "1", "form": "final", "space": "--space macro --classes 2 --image-size 16", "arch": "01201201",
              "data": json.dumps({**card, "n_classes": 2, "classes": ["a", "b"], "image_size": 16}), "resize": "crop",
              "crops": "auto", "eval_crop": "0.875", "top1": "94.5", "program": "pada"}

@@ -1,5 +1,5 @@
 /* test_test_results.c - test.json and confusion.csv of a run: what is read of them, and what is refused. */
-#include "report/test_results.h"
+#include "study/test_results.h"
 
 #include <math.h>
 
@@ -12,11 +12,11 @@
     ", \"precision\": " SHARE "}, {\"class\": 1, \"name\": null, \"images\": 1, \"given\": " \
     "0, \"recall\": " SHARE ", \"precision\": null}]"
 #define ENDS \
-    "\"top1_lo\": 1, \"top1_hi\": 2, \"top5\": 3, \"top5_lo\": 4, \"top5_hi\": 5, \"loss\": 6"
+    "\"top1_lo\": 1, \"top1_hi\": 2, \"top5\": 4.5, \"top5_lo\": 4, \"top5_hi\": 5, \"loss\": 6"
 #define TEST(models) "{\"split\": \"test\", \"images\": 3, " models "}\n"
 #define LAST         "\"last\": {\"top1\": 1.5, " ENDS ", \"classes\": " CLASSES "}"
-#define BEST                          \
-    "\"best\": {\"top1\": 2.5, " ENDS \
+#define BEST                           \
+    "\"best\": {\"top1\": 1.75, " ENDS \
     ", \"chosen_on\": \"val\", \"chosen_top1\": 7, \"classes\": " CLASSES "}"
 #define MATRIX "label,\"cat\",1\n\"cat\",2,0\n1,1,0\n"
 
@@ -45,7 +45,7 @@ static void test_read(void **state)
     assert_int_equal(results.n_models, 2);
     const pada_tested_model *model = pada_test_results_model(&results);
     assert_string_equal(model->name, "best");
-    CHECK_CLOSE(model->top1.percent, 2.5, 0);
+    CHECK_CLOSE(model->top1.percent, 1.75, 0);
     CHECK_CLOSE(model->top1.high, 2, 0);
     CHECK_CLOSE(model->top5.low, 4, 0);
     CHECK_CLOSE(model->loss, 6, 0);
@@ -102,6 +102,8 @@ static void test_refused(void **state)
     refuse(TEST("\"last\": 3"), NULL, "last: the value is not an object");
     refuse(TEST("\"last\": {\"top1\": 100.5, " ENDS "}"), NULL,
            "last: top1 is not a share in percent");
+    refuse(TEST("\"last\": {\"top1\": 2.5, " ENDS "}"), NULL,
+           "last: top1 is not inside of its interval");
     refuse(TEST("\"best\": {\"top1\": \"1\", " ENDS "}"), NULL, "best: top1 is not a number");
     refuse(TEST("\"last\": {\"top1\": 1, " ENDS ", \"classes\": []}"), NULL,
            "last: classes is not a list of classes");
@@ -126,6 +128,21 @@ static pada_status read_once(void)
     return st;
 }
 
+/* The example of Newcombe (1998): 56 of 70 against 48 of 80 is 0.2 [0.0524, 0.3339], by the Wilson intervals of both. */
+static void test_difference(void **state)
+{
+    const pada_tested_share a = {80, 69.1759, 87.7282}, b = {60, 49.0434, 70.0388};
+    double low, high;
+
+    (void)state;
+    pada_tested_difference(&a, &b, &low, &high);
+    CHECK_CLOSE(low, 5.24, 0.01);
+    CHECK_CLOSE(high, 33.39, 0.02);
+    pada_tested_difference(&b, &a, &low, &high);
+    CHECK_CLOSE(low, -33.39, 0.02);
+    CHECK_CLOSE(high, -5.24, 0.01);
+}
+
 static void test_memory(void **state)
 {
     (void)state;
@@ -136,9 +153,8 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_read),
-        cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_read),    cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_difference),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

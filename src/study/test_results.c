@@ -1,5 +1,5 @@
 /* test_results.c - what a run folder says about the test of its network. */
-#include "report/test_results.h"
+#include "study/test_results.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -63,7 +63,11 @@ static pada_status take_top(const place *at, const json_t *object, const char *k
     snprintf(end, sizeof end, "%s_lo", key);
     PADA_TRY(take_percent(at, object, end, &out->low));
     snprintf(end, sizeof end, "%s_hi", key);
-    return take_percent(at, object, end, &out->high);
+    PADA_TRY(take_percent(at, object, end, &out->high));
+    /* equal ends may be apart by their rounding */
+    return out->low <= out->percent + 1e-9 && out->percent <= out->high + 1e-9
+               ? PADA_OK
+               : fail_at(at, key, "inside of its interval");
 }
 
 /* An object with "percent", "low", "high", or null. */
@@ -243,4 +247,13 @@ void pada_test_results_deinit(pada_test_results *results)
 const pada_tested_model *pada_test_results_model(const pada_test_results *results)
 {
     return results->n_models > 0 ? &results->models[results->n_models - 1] : NULL;
+}
+
+void pada_tested_difference(const pada_tested_share *a, const pada_tested_share *b, double *low,
+                            double *high)
+{
+    const double difference = a->percent - b->percent;
+
+    *low = difference - hypot(a->percent - a->low, b->high - b->percent);
+    *high = difference + hypot(a->high - a->percent, b->percent - b->low);
 }

@@ -1,6 +1,6 @@
 /* test_results.h - what a run folder says about the test of its network: test.json and confusion.csv. */
-#ifndef PADA_REPORT_TEST_RESULTS_H
-#define PADA_REPORT_TEST_RESULTS_H
+#ifndef PADA_STUDY_TEST_RESULTS_H
+#define PADA_STUDY_TEST_RESULTS_H
 
 #include "study/class_report.h"
 
@@ -47,6 +47,11 @@ void pada_test_results_deinit(pada_test_results *results);
 
 /* The model that is used: the last one. NULL: no test. */
 const pada_tested_model *pada_test_results_model(const pada_test_results *results);
+
+/* The 95 % interval of a - b (Newcombe, 1998, method 10, of the intervals of both): about other test images, not about
+ * other trainings. It takes the images for different ones, so that it is rather too wide. */
+void pada_tested_difference(const pada_tested_share *a, const pada_tested_share *b, double *low,
+                            double *high);
 
 #ifdef __cplusplus
 }
