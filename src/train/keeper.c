@@ -17,7 +17,7 @@ pada_status pada_keeper_offer(pada_keeper *keeper, const char *run, const pada_m
     pada_status st;
 
     if (isnan(top1)) return PADA_OK;
-    if (keeper->n_validated++ > 0 && top1 <= keeper->top1) return PADA_OK;
+    if (keeper->n_validated++ > 0 && top1 < keeper->top1) return PADA_OK;
     known.top1 = keeper->top1 = top1;
     pada_text_add(&file, "%s/" PADA_BEST_FILE, run);
     if ((st = file.status) == PADA_OK) st = pada_model_write(file.data, &known, e);

@@ -21,8 +21,9 @@ typedef struct pada_keeper {
 /* For checkpoints. */
 void pada_keeper_visit(pada_keeper *keeper, pada_state *state);
 
-/* Writes RUN/best.safetensors if top1 is more than ever before; NaN is no validation. A run that resumes from an
- * earlier checkpoint writes the same files again. */
+/* Writes RUN/best.safetensors unless top1 was more before. Few validation images often say the same of many epochs: of
+ * equal ones the last is kept. NaN is no validation. A run that resumes from an earlier checkpoint writes the same files
+ * again. */
 pada_status pada_keeper_offer(pada_keeper *keeper, const char *run, const pada_model_about *about,
                               const pada_engine *e, double top1);
 

@@ -8,24 +8,7 @@ if ! command -v python3 >/dev/null; then
     exit 77
 fi
 photos="$work/photos"
-python3 - "$photos" <<'END'
-import os, struct, sys, zlib
-
-def write(path, width, height, seed):
-    """An RGB picture with slopes that depend on the seed."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    rows = b"".join(b"\0" + bytes((x * (c + 2) + y * seed + 29 * seed) % 256 for x in range(width) for c in range(3))
-                    for y in range(height))
-    def chunk(name, data):
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-    with open(path, "wb") as f:
-        f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) +
-                chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
-
-for i in range(40):
-    split = "val" if i % 5 == 4 else "train"
-    write(f"{sys.argv[1]}/{split}/{'ab'[i % 2]}/{i:02}.png", 20 + 7 * i % 41, 16 + 11 * i % 37, i)
-END
+python3 "$PADA_SOURCE/tests/cli/make_photos.py" "$photos" a b
 
 sizes='--channels 4 --cells 1 --image-size 16 --crops resized'
 train="--data $photos $sizes --batch-size 8 --epochs 3 --seed 5 --validate 4 --color-jitter 0.1,0,0.4"

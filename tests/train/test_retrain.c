@@ -334,8 +334,14 @@ static void the_best_is_kept(void **state)
         pada_keeper_offer(&keeper, folder, &n.about, n.engine, 0)); /* nothing right is a start */
     assert_true(pada_path_exists(file));
     CHECK_OK(pada_keeper_offer(&keeper, folder, &n.about, n.engine, 25));
-    CHECK_OK(pada_keeper_offer(&keeper, folder, &n.about, n.engine, 25)); /* the first of equals */
+    const uint64_t first = hash_best(folder);
+    CHECK_OK(pada_engine_init_weights(n.engine, 7));
+    CHECK_OK(pada_keeper_offer(&keeper, folder, &n.about, n.engine, 25)); /* the last of equals */
+    const uint64_t last = hash_best(folder);
+    assert_true(last != first);
+    CHECK_OK(pada_engine_init_weights(n.engine, 8));
     CHECK_OK(pada_keeper_offer(&keeper, folder, &n.about, n.engine, 20));
+    assert_true(hash_best(folder) == last);
     CHECK_OK(pada_model_read(&about, file));
     assert_true(about.top1 == 25 && keeper.top1 == 25 && keeper.n_validated == 4);
     pada_model_about_deinit(&about);
