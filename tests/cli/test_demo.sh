@@ -4,8 +4,8 @@
 . "$(dirname "$0")/harness.sh"
 
 demo() {
-    command_line='EPOCHS=1 LIMIT=50 tools/demo.sh'
-    EPOCHS=1 LIMIT=50 sh "$PADA_SOURCE/tools/demo.sh" "$PADA_BINARY" "$work/runs" >"$work/out" 2>"$work/err"
+    command_line='EPOCHS=1 LIMIT=50 EVALUATIONS=5 tools/demo.sh'
+    EPOCHS=1 LIMIT=50 EVALUATIONS=5 sh "$PADA_SOURCE/tools/demo.sh" "$PADA_BINARY" "$work/runs" >"$work/out" 2>"$work/err"
     rc=$?
 }
 
@@ -13,6 +13,8 @@ demo
 expect_rc 0
 expect_out_has "$work/runs/pada minus $work/runs/spos"
 expect_out_has 'What to look at:'
+expect_out_has 'verdict  '
+check -s "$work/runs/auto/model.onnx"
 checks=$((checks + 1))
 grep -q '</html>' "$work/runs/report.html" || grep -q 'built without Chart.js' "$work/err" || complain 'no report'
 for run in spos pada; do
