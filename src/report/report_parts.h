@@ -4,11 +4,11 @@
 
 #include "report/report.h"
 #include "report/run_info.h"
-#include "study/test_results.h"
 #include "study/ranking_table.h"
 #include "study/score_join.h"
 #include "study/scoreboard.h"
 #include "study/search_log.h"
+#include "study/test_results.h"
 #include "train/run_history.h"
 
 typedef struct pada__report_run {
