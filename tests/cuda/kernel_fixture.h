@@ -308,6 +308,27 @@ static inline void norm_gradient(const net *k, const tensor *dy, const tensor *z
     }
 }
 
+/* Scales or shifts of a batch norm: numbers around `middle`, one per channel. */
+typedef struct channel_vector {
+    double is[128];
+    float *at; /* on the device */
+} channel_vector;
+
+static inline channel_vector make_channel_vector(int channels, double middle, uint64_t seed)
+{
+    channel_vector v;
+    float values[128];
+
+    random_normal(v.is, channels, seed);
+    for (int c = 0; c < channels; c++) {
+        values[c] = (float)(middle + 0.3 * v.is[c]);
+        v.is[c] = values[c];
+    }
+    v.at = device_memory((size_t)channels * sizeof *v.at, 0);
+    to_device(v.at, values, (size_t)channels * sizeof *v.at);
+    return v;
+}
+
 /* To the nearest bfloat16. */
 static inline void round_all(double *x, int64_t n)
 {

@@ -330,6 +330,41 @@ static bool has_general_gradients(const pada_program *q, const cuda_match *m)
     return false;
 }
 
+/* The network of a path by itself. */
+static void finalise(fixture *f, const pada_path *path)
+{
+    const pada_space whole = f->plans.space;
+
+    pada_params_destroy(f->plans.params);
+    pada_space_finalise(&f->plans.space, &whole, path);
+    CHECK_OK(pada_params_create(&f->plans.params));
+    CHECK_OK(pada_space_declare(&f->plans.space, f->plans.params));
+}
+
+/* Scales and shifts of batch norms change no launch. */
+static void test_final_forms(void **state)
+{
+    static const pada_path paths[] = {
+        {{3, 3, 3, 3, 3, 3}}, {{3, 1, 4, 2, 1, 3}}, {{1, 1, 4, 1, 4, 1}}, {{2, 4, 1, 3, 2, 1}}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        const pada_space_config config = {.channels = 16, .cells = 5};
+        fixture f;
+        make_fixture(&f, config);
+        CHECK_OK(
+            pada_cuda_match(&f.match, plan_fixture_plan(&f.plans, &paths[i], 256, true), true));
+        const int n_steps = f.match.n_steps;
+        finalise(&f, &paths[i]);
+        const pada_program *q = plan_fixture_plan(&f.plans, &paths[i], 256, true);
+        CHECK_OK(pada_cuda_match(&f.match, q, true));
+        check_match(q, &f.match);
+        assert_false(f.match.levels || has_general_gradients(q, &f.match));
+        assert_int_equal(f.match.n_steps, n_steps);
+        free_fixture(&f);
+    }
+}
+
 /* A probe has its own sums but where the sum that it probes has them. */
 static void check_probes(const pada_program *q, const cuda_match *m)
 {
@@ -386,9 +421,8 @@ static void test_taps_and_probes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_paths),
-        cmocka_unit_test(test_all_cells),
-        cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_random_paths),    cmocka_unit_test(test_all_cells),
+        cmocka_unit_test(test_levels),          cmocka_unit_test(test_final_forms),
         cmocka_unit_test(test_taps_and_probes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

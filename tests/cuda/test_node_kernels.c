@@ -26,6 +26,7 @@ static void check_forward(int c, int n, bool few, bool with_relu)
     }
     channel_sums(&k, x[1].is, x[1].is, sums);
     int64_t *norm = fixed_sums(c, sums);
+    channel_vector scale = make_channel_vector(c, 1, 3), shift = make_channel_vector(c, 0, 4);
     cuda_node_forward_job job = {
         .shape = k.shape,
         .n_images = n,
@@ -36,7 +37,9 @@ static void check_forward(int c, int n, bool few, bool with_relu)
         .terms = {{.kind = PADA_TERM_IDENTITY, .x = x[0].at},
                   {.kind = PADA_TERM_BATCHNORM,
                    .x = x[1].at,
-                   .moments = {.sums = norm, .epsilon = NORM_EPSILON}},
+                   .moments = {.sums = norm, .epsilon = NORM_EPSILON},
+                   .scale = scale.at,
+                   .shift = shift.at},
                   {.kind = PADA_TERM_AVGPOOL, .x = x[2].at}},
         .y = out[0],
         .sums = out_sums[0],
@@ -48,7 +51,7 @@ static void check_forward(int c, int n, bool few, bool with_relu)
     for (int64_t i = 0; i < k.count; i++) {
         double mean, rstd;
         moments_of(&k, sums, (int)(i % c), &mean, &rstd);
-        y[i] = x[0].is[i] + (x[1].is[i] - mean) * rstd;
+        y[i] = x[0].is[i] + (x[1].is[i] - mean) * rstd * scale.is[i % c] + shift.is[i % c];
     }
     add_pool(&k, x[2].is, y, false);
     double *have = read_tensor(out[0], k.count);
@@ -79,6 +82,8 @@ static void check_forward(int c, int n, bool few, bool with_relu)
         check_cuda(cudaFree(out_sums[e]));
     }
     check_cuda(cudaFree(norm));
+    check_cuda(cudaFree(scale.at));
+    check_cuda(cudaFree(shift.at));
     for (int e = 0; e < CONVS; e++)
         free_weights(&w[e]);
 }
@@ -109,6 +114,7 @@ static void check_backward(int c, int n)
     int64_t *norms[2] = {fixed_sums(c, NULL), fixed_sums(c, NULL)};
     float *partial[CONVS];
     int64_t *moments[CONVS], *slopes[CONVS];
+    channel_vector scale = make_channel_vector(c, 1, 5); /* of the second convolution's norm */
     cuda_node_backward_job job = {.shape = k.shape,
                                   .n_images = n,
                                   .n_convs = 2,
@@ -140,6 +146,8 @@ static void check_backward(int c, int n)
     for (int e = 0; e < CONVS; e++) {
         double *dz = zeros(k.count), *dw = zeros(w[e].n);
         norm_gradient(&k, &dy[e], &z[e], dz, &moments[e], &slopes[e]);
+        for (int64_t i = 0; i < k.count && e > 0; i++)
+            dz[i] *= scale.is[i % c];
         round_all(dz, k.count);
         add_conv(&k, dz, w[e].is, w[e].taps, true, want);
         conv_weights(&k, x, dz, w[e].taps, dw);
@@ -148,7 +156,9 @@ static void check_backward(int c, int n)
             .taps = w[e].taps,
             .dy = dy[e].at,
             .z = z[e].at,
-            .slopes = {.moments = {.sums = moments[e], .epsilon = NORM_EPSILON}, .sums = slopes[e]},
+            .slopes = {.moments = {.sums = moments[e], .epsilon = NORM_EPSILON},
+                       .sums = slopes[e],
+                       .scale = e > 0 ? scale.at : NULL},
             .weight = w[e].fragments + (size_t)w[e].n * 2,
             .partial = partial[e]};
         if (e == 0) {
@@ -184,6 +194,7 @@ static void check_backward(int c, int n)
     free(have);
     free(want);
     free(through);
+    check_cuda(cudaFree(scale.at));
     check_cuda(cudaFree(own_moments));
     check_cuda(cudaFree(own_slopes));
     free(x);
@@ -210,6 +221,58 @@ static void test_backward(void **state)
     check_backward(32, 1); /* a team without an image */
     check_backward(64, 2);
     check_backward(64, 3);
+}
+
+/* What is made of the sums of a batch norm: coefficients, and the gradients of scale and shift, which are added. */
+static void test_gradients_of_norms(void **state)
+{
+    enum { C = 32, TIMES = 2 };
+    const net k = make_net(C, 3);
+    tensor dy = make_tensor(k.count, 1, 0.1, 1), z = make_tensor(k.count, 1.5, -0.5, 2);
+    channel_vector scale = make_channel_vector(C, 1, 3);
+    double *dz = zeros(k.count), of_z[2 * C], of_dy[2 * C];
+    int64_t *moments, *slopes;
+    float abc[3 * C], grads[2 * C];
+
+    (void)state;
+    norm_gradient(&k, &dy, &z, dz, &moments, &slopes);
+    channel_sums(&k, z.is, z.is, of_z);
+    channel_sums(&k, dy.is, z.is, of_dy);
+    float *coef = device_memory(sizeof abc, 0xff), *sums = device_memory(sizeof grads, 0);
+    const cuda_slope_job whole = {.slopes = {.moments = {.sums = moments, .epsilon = NORM_EPSILON},
+                                             .sums = slopes,
+                                             .scale = scale.at,
+                                             .vector = C},
+                                  .channels = C,
+                                  .count = k.pixels,
+                                  .coef = coef,
+                                  .grad_scale = sums,
+                                  .grad_shift = sums + C};
+    cuda_slope_job gradients = whole;
+    gradients.coef = NULL;
+    const cuda_slope_jobs jobs[TIMES] = {{.at = {whole}, .n = 1}, {.at = {gradients}, .n = 1}};
+    for (int i = 0; i < TIMES; i++)
+        check_cuda(pada_cuda_finish_slopes(NULL, &jobs[i]));
+    from_device(abc, coef, sizeof abc);
+    from_device(grads, sums, sizeof grads);
+    for (int64_t i = 0; i < k.count; i++) {
+        const int c = (int)(i % C);
+        CHECK_CLOSE(abc[c] * dy.is[i] + abc[C + c] * z.is[i] + abc[2 * C + c], scale.is[c] * dz[i],
+                    1e-5);
+    }
+    for (int c = 0; c < C; c++) {
+        double mean, rstd;
+        moments_of(&k, of_z, c, &mean, &rstd);
+        const double product = rstd * (of_dy[2 * c + 1] - mean * of_dy[2 * c]);
+        CHECK_CLOSE(grads[c], TIMES * product, 1e-5 * (1 + fabs(product)));
+        CHECK_CLOSE(grads[C + c], TIMES * of_dy[2 * c], 1e-5 * (1 + fabs(of_dy[2 * c])));
+    }
+    free(dz);
+    free_tensor(&dy);
+    free_tensor(&z);
+    void *memory[] = {moments, slopes, scale.at, coef, sums};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+        check_cuda(cudaFree(memory[i]));
 }
 
 /* A sum that does not fit into 64 bits, or is NaN, is NaN behind the kernel, not a wrong number. */
@@ -293,6 +356,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forward),
         cmocka_unit_test(test_backward),
+        cmocka_unit_test(test_gradients_of_norms),
         cmocka_unit_test(test_overflowing_sums),
         cmocka_unit_test(test_partial_sums),
     };

@@ -224,6 +224,7 @@ typedef struct cuda_moments {
 typedef struct cuda_slopes {
     cuda_moments moments;
     const int64_t *sums;
+    const float *scale; /* with sums; NULL: 1 */
     const float *coef;
     int64_t vector; /* floats from a to b to c */
 } cuda_slopes;
@@ -238,7 +239,8 @@ cudaError_t pada_cuda_node_backward_init(void);
 typedef struct cuda_node_term {
     pada_term_kind kind;
     const void *x;
-    cuda_moments moments; /* BATCHNORM */
+    cuda_moments moments;       /* BATCHNORM */
+    const float *scale, *shift; /* likewise; NULL: 1, 0 */
 } cuda_node_term;
 
 typedef struct cuda_node_conv {
@@ -400,14 +402,16 @@ cudaError_t pada_cuda_reduce_weights(cudaStream_t stream, const cuda_reduce_jobs
 cudaError_t pada_cuda_finish_moments(cudaStream_t stream, const int64_t *sums, double epsilon,
                                      pada_shape shape, int n_images, float *mean, float *rstd);
 
+/* What a batch norm whose sums are complete leaves behind: each is NULL where it is not wanted. */
 typedef struct cuda_slope_job {
     cuda_slopes slopes;
     int channels;
     double count; /* elements of a channel */
     float *coef;
+    float *grad_scale, *grad_shift; /* added to */
 } cuda_slope_job;
 
-#define CUDA_MAX_SLOPES 56 /* of one launch */
+#define CUDA_MAX_SLOPES 36 /* of one launch */
 typedef struct cuda_slope_jobs {
     cuda_slope_job at[CUDA_MAX_SLOPES];
     int n;

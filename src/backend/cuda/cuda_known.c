@@ -90,18 +90,7 @@ static bool is_pool(const pada_term *t, int kernel, int stride, int pad)
 
 bool pada_cuda_is_node_term(const pada_term *t)
 {
-    if (t->kind == PADA_TERM_BATCHNORM) return !pada_norm_is_affine(&t->norm);
-    return t->kind == PADA_TERM_IDENTITY || is_pool(t, 3, 1, 1);
-}
-
-bool pada_cuda_is_node_norms(const pada_program *q, pada_value v)
-{
-    const pada_node *node = &q->nodes[v];
-
-    for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
-        if (q->terms[t].kind == PADA_TERM_BATCHNORM && !pada_cuda_is_node_term(&q->terms[t]))
-            return false;
-    return true;
+    return t->kind == PADA_TERM_IDENTITY || t->kind == PADA_TERM_BATCHNORM || is_pool(t, 3, 1, 1);
 }
 
 bool pada_cuda_is_node_combine(const pada_program *q, pada_value v)

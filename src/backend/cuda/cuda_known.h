@@ -15,8 +15,6 @@ pada_status pada_cuda_check(const pada_program *q);
 /* Node kernels. */
 bool pada_cuda_is_node_conv(const pada_program *q, pada_value v);
 bool pada_cuda_is_node_term(const pada_term *t);
-/* Whether they know all batch norms of a sum or a probe, so that they can take its NORM_SUMS. */
-bool pada_cuda_is_node_norms(const pada_program *q, pada_value v);
 bool pada_cuda_is_node_combine(const pada_program *q, pada_value v);
 
 /* The block between two stages: the convolution with stride 2, the 2x2 means beside it (a term), and their

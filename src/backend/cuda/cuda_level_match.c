@@ -104,18 +104,15 @@ static bool is_of_nodes(const pada_program *q, pada_value v)
 
 bool pada_cuda_wants_levels(const pada_program *q)
 {
-    bool affine = false, depth = false, of_levels = false, of_nodes = false;
+    bool depth = false, of_levels = false, of_nodes = false;
 
-    for (int t = 0; t < q->n_terms; t++)
-        affine = affine || (q->terms[t].kind == PADA_TERM_BATCHNORM &&
-                            pada_norm_is_affine(&q->terms[t].norm));
     for (int v = 0; v < q->n_nodes; v++) {
         if (q->nodes[v].op != PADA_OP_CONV) continue;
         depth = depth || is_depth(q, v);
         of_levels = of_levels || is_level_conv(q, v);
         of_nodes = of_nodes || is_of_nodes(q, v);
     }
-    return depth || (of_levels && (affine || !of_nodes));
+    return depth || (of_levels && !of_nodes);
 }
 
 /* ---- views ---- */

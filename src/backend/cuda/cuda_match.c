@@ -243,7 +243,7 @@ static bool is_node_part(const matcher *k, const pada_instr *instr, pada_act act
     const pada_program *q = k->q;
 
     switch (instr->code) {
-    case PADA_CODE_NORM_SUMS: return pada_cuda_is_node_norms(q, instr->v);
+    case PADA_CODE_NORM_SUMS: return true;
     case PADA_CODE_COMBINE_BWD: /* one flow is left for what others contribute */
         return (!instr->norms || n_norms == 0) && pada_cuda_is_node_term(&q->terms[instr->term]) &&
                n_flows < CUDA_NODE_CONVS - 1;

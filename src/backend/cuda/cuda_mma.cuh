@@ -483,9 +483,10 @@ static __device__ __forceinline__ void cuda_read_slopes(const cuda_slopes *s, in
     const double sum = cuda_read_sum(s->sums, channels, 2 * c);
     const double product = cuda_read_sum(s->sums, channels, 2 * c + 1) - mean * sum;
     const double share = 1 / count, slope = rstd * rstd * rstd * product * share;
-    abc[0] = (float)rstd;
-    abc[1] = (float)-slope;
-    abc[2] = (float)(slope * mean - rstd * sum * share);
+    const double scale = s->scale ? s->scale[c] : 1;
+    abc[0] = (float)(scale * rstd);
+    abc[1] = (float)(scale * -slope);
+    abc[2] = (float)(scale * (slope * mean - rstd * sum * share));
 }
 
 #endif

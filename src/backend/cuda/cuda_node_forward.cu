@@ -5,7 +5,7 @@
  * memory. Phase 2 works on strips: each convolution in turn, from shared memory and weights in registers.
  *
  *   dynamic   act(y) of the block's images, with a ring of zeros    43.5, 27 or 40 KB
- *   coef      [term][channel] 1/deviation and -mean/deviation
+ *   coef      [term][channel] scale/deviation and shift - mean scale/deviation
  *   room      sums of warps: of y, and of each convolution
  */
 #include "backend/cuda/cuda_node.cuh"
@@ -24,8 +24,9 @@ static __device__ __forceinline__ void read_norms(const cuda_node_forward_job &j
         double mean, rstd;
         if (j.terms[e].kind != PADA_TERM_BATCHNORM) continue;
         cuda_read_moments(&j.terms[e].moments, T::C, c, count, &mean, &rstd);
+        if (j.terms[e].scale) rstd *= j.terms[e].scale[c];
         coef[e][c][0] = (float)rstd;
-        coef[e][c][1] = (float)(-mean * rstd);
+        coef[e][c][1] = (float)((j.terms[e].shift ? j.terms[e].shift[c] : 0) - mean * rstd);
     }
 }
 

@@ -42,12 +42,6 @@ static cuda_tensor grad(const run *r, pada_value v)
     return pada_cuda_grad(r, v);
 }
 
-/* A tensor of the parameters; NULL: there is none. */
-static const float *params_at(const run *r, int64_t offset)
-{
-    return offset >= 0 ? (const float *)r->b->params + offset : NULL;
-}
-
 /* ---- instructions ---- */
 
 static cuda_conv_job conv_job(const run *r, const pada_node *node)
@@ -539,5 +533,5 @@ void pada_cuda_run(pada_device *d, const pada_program *q, const pada_bindings *b
     if (first < q->n_forward && first + count >= q->n_forward) pada_cuda_end_statistics(&r);
     if (first + count < q->n_stages) return;
     pada_cuda_add_up(&r, d->batch);
-    pada_cuda_finish_probes(&r);
+    pada_cuda_finish_norms(&r);
 }

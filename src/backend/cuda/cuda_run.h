@@ -20,6 +20,12 @@ static inline float *work_at(const cuda_run *r, int64_t offset)
     return (float *)((char *)r->b->work + offset);
 }
 
+/* A tensor of the parameters; NULL: there is none. */
+static inline const float *params_at(const cuda_run *r, int64_t offset)
+{
+    return offset >= 0 ? (const float *)r->b->params + offset : NULL;
+}
+
 /* Floats from one channel vector to the next. */
 static inline int64_t vector_of(const pada_node *node)
 {
@@ -50,8 +56,8 @@ void pada_cuda_run_node_backward(const cuda_run *r, const cuda_step *step);
 void pada_cuda_run_reduction_forward(const cuda_run *r, const cuda_step *step);
 void pada_cuda_run_reduction_backward(const cuda_run *r, const cuda_step *step);
 void pada_cuda_run_stem(const cuda_run *r, const cuda_step *step); /* either direction */
-/* What the host reads of probes. */
-void pada_cuda_finish_probes(const cuda_run *r);
+/* Behind the last stage: what the host reads of probes, and the gradients of scales and shifts. */
+void pada_cuda_finish_norms(const cuda_run *r);
 /* Adds up the weight gradients of one batch of partial sums. */
 void pada_cuda_add_up(const cuda_run *r, int batch);
 

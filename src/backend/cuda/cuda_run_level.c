@@ -4,11 +4,6 @@
 
 /* ---- where things are ---- */
 
-static const float *params_at(const cuda_run *r, int64_t offset)
-{
-    return offset >= 0 ? (const float *)r->b->params + offset : NULL;
-}
-
 static int64_t *sums_at(const cuda_run *r, int64_t first)
 {
     return (int64_t *)r->d->fixed.data + first;

@@ -44,6 +44,7 @@ static cuda_slopes slopes_of(const cuda_run *r, int term)
 
     return (cuda_slopes){.moments = moments_of(r, x),
                          .sums = sums_at(r, r->d->match.terms[term].slopes),
+                         .scale = params_at(r, r->q->terms[term].norm.scale),
                          .coef = work_at(r, r->q->term_plans[term].coef),
                          .vector = vector_of(&r->q->nodes[x])};
 }
@@ -127,7 +128,11 @@ static void add_terms(const cuda_run *r, cuda_node_forward_job *job, const pada_
     for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
         const pada_term *from = &r->q->terms[t];
         cuda_node_term term = {.kind = from->kind, .x = pada_cuda_value(r, from->x).data};
-        if (term.kind == PADA_TERM_BATCHNORM) term.moments = pada_cuda_moments_of(r, t);
+        if (term.kind == PADA_TERM_BATCHNORM) {
+            term.moments = pada_cuda_moments_of(r, t);
+            term.scale = params_at(r, from->norm.scale);
+            term.shift = params_at(r, from->norm.shift);
+        }
         job->terms[job->n_terms++] = term;
     }
     /* A pool comes last, because the first term is loaded early. */
@@ -252,29 +257,52 @@ static void launch_slopes(const cuda_run *r, cuda_slope_jobs *jobs)
     jobs->n = 0;
 }
 
-/* For term t of a node. */
-static void add_slopes(const cuda_run *r, cuda_slope_jobs *jobs, const pada_node *node, int t)
+/* For term t of a node; the caller says what is wanted. */
+static cuda_slope_job *add_slopes(const cuda_run *r, cuda_slope_jobs *jobs, const pada_node *node,
+                                  int t)
 {
-    const cuda_slopes slopes = slopes_of(r, t);
-
     if (jobs->n == CUDA_MAX_SLOPES) launch_slopes(r, jobs);
-    jobs->at[jobs->n++] = (cuda_slope_job){
-        .slopes = slopes,
+    cuda_slope_job *job = &jobs->at[jobs->n++];
+    *job = (cuda_slope_job){
+        .slopes = slopes_of(r, t),
         .channels = node->shape.c,
         .count = (double)r->q->n_images * node->shape.h * node->shape.w,
-        .coef = (float *)slopes.coef,
     };
+    return job;
 }
 
-void pada_cuda_finish_probes(const cuda_run *r)
+static void add_coef(const cuda_run *r, cuda_slope_jobs *jobs, const pada_node *node, int t)
+{
+    cuda_slope_job *job = add_slopes(r, jobs, node, t);
+
+    job->coef = (float *)job->slopes.coef;
+}
+
+/* Scales and shifts belong to one batch norm each, so that no two jobs of a launch add to the same numbers. */
+static void add_norm_gradients(const cuda_run *r, cuda_slope_jobs *jobs, const pada_node *node,
+                               int t)
+{
+    const pada_norm *norm = &r->q->terms[t].norm;
+    cuda_slope_job *job = add_slopes(r, jobs, node, t);
+    float *grads = r->b->grads;
+
+    if (norm->scale >= 0) job->grad_scale = grads + norm->scale;
+    if (norm->shift >= 0) job->grad_shift = grads + norm->shift;
+}
+
+void pada_cuda_finish_norms(const cuda_run *r)
 {
     cuda_slope_jobs jobs = {.n = 0};
 
     for (int v = 0; v < r->q->n_nodes; v++) {
         const pada_node *node = &r->q->nodes[v];
-        if (node->op != PADA_OP_PROBE) continue;
-        for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
-            if (r->d->match.terms[t].slopes >= 0) add_slopes(r, &jobs, node, t);
+        for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
+            if (r->d->match.terms[t].slopes < 0) continue;
+            if (node->op == PADA_OP_PROBE)
+                add_coef(r, &jobs, node, t);
+            else if (pada_norm_is_affine(&r->q->terms[t].norm))
+                add_norm_gradients(r, &jobs, node, t);
+        }
     }
     launch_slopes(r, &jobs);
 }
@@ -286,7 +314,7 @@ static void finish_slopes(const cuda_run *r, const pada_node *node)
 
     for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
         if (r->d->match.terms[t].slopes >= 0 && r->d->match.terms[t].finish)
-            add_slopes(r, &jobs, node, t);
+            add_coef(r, &jobs, node, t);
     launch_slopes(r, &jobs);
 }
 

@@ -182,6 +182,18 @@ cudaError_t pada_cuda_finish_moments(cudaStream_t stream, const int64_t *sums, d
     return cudaPeekAtLastError();
 }
 
+/* Gradients of the scale and the shift of channel c. */
+static __device__ __forceinline__ void add_norm_gradients(const cuda_slope_job &j, int c)
+{
+    const double sum = cuda_read_sum(j.slopes.sums, j.channels, 2 * c);
+    double mean, rstd;
+
+    cuda_read_moments(&j.slopes.moments, j.channels, c, j.count, &mean, &rstd);
+    const double product = cuda_read_sum(j.slopes.sums, j.channels, 2 * c + 1) - mean * sum;
+    if (j.grad_scale) j.grad_scale[c] += (float)(rstd * product);
+    if (j.grad_shift) j.grad_shift[c] += (float)sum;
+}
+
 /* blockIdx.x is the batch norm. */
 __global__ static void finish_slopes_kernel(const __grid_constant__ cuda_slope_jobs jobs)
 {
@@ -190,6 +202,8 @@ __global__ static void finish_slopes_kernel(const __grid_constant__ cuda_slope_j
 
     for (int c = (int)threadIdx.x; c < j.channels; c += (int)blockDim.x) {
         float abc[3];
+        if (j.grad_scale || j.grad_shift) add_norm_gradients(j, c);
+        if (!j.coef) continue;
         cuda_read_slopes(&j.slopes, j.channels, c, j.count, abc);
         for (int k = 0; k < 3; k++)
             j.coef[k * j.slopes.vector + c] = abc[k];
