@@ -27,7 +27,7 @@
 #define TEMP_MARK ".tmp." /* between the name of the file and the process */
 
 struct pada_writer {
-    char *path, *temp;  /* owned */
+    char *path, *temp;  /* owned; temp NULL: path is written to as it is */
     int fd, folder_fd;  /* -1: closed */
     pada_status status; /* the first failure; later calls return it again */
     int error;          /* errno of that failure */
@@ -144,7 +144,7 @@ static void destroy(pada_writer *writer)
 {
     if (writer->fd >= 0) {
         close(writer->fd);
-        unlink(writer->temp);
+        if (writer->temp) unlink(writer->temp);
     }
     if (writer->folder_fd >= 0) close(writer->folder_fd);
     pada_free(writer->temp);
@@ -152,11 +152,37 @@ static void destroy(pada_writer *writer)
     pada_free(writer);
 }
 
-pada_status pada_writer_begin(pada_writer **out, const char *path)
+/* A device, a pipe or a socket: nothing that could be replaced. */
+static bool is_special(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+/* The temporary file. One of that name was left by a process that died and had our id. O_EXCL: follow no link. */
+static pada_status open_temp(pada_writer *writer)
 {
     pada_text temp = {0};
+
+    pada_text_add(&temp, "%s" TEMP_MARK "%ld", writer->path, (long)getpid());
+    if (temp.status != PADA_OK) return temp.status;
+    writer->temp = temp.data; /* ownership moves */
+    PADA_TRY(open_folder(&writer->folder_fd, writer->path));
+    unlink(writer->temp);
+    writer->fd = open(writer->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return writer->fd < 0 ? fail_errno(PADA_EIO, writer->path, errno) : PADA_OK;
+}
+
+static pada_status open_special(pada_writer *writer)
+{
+    writer->fd = open(writer->path, O_WRONLY | O_CLOEXEC);
+    return writer->fd < 0 ? fail_errno(PADA_EIO, writer->path, errno) : PADA_OK;
+}
+
+pada_status pada_writer_begin(pada_writer **out, const char *path)
+{
     void *memory;
-    pada_status st;
 
     *out = NULL;
     /* Said now and not by the rename, which would come after the work. */
@@ -165,24 +191,12 @@ pada_status pada_writer_begin(pada_writer **out, const char *path)
     pada_writer *writer = memory;
     writer->fd = writer->folder_fd = -1;
 
-    if ((st = pada_strdup(&writer->path, path)) != PADA_OK) goto fail;
-    pada_text_add(&temp, "%s" TEMP_MARK "%ld", path, (long)getpid());
-    if ((st = temp.status) != PADA_OK) goto fail;
-    writer->temp = temp.data; /* ownership moves */
-    if ((st = open_folder(&writer->folder_fd, path)) != PADA_OK) goto fail;
-
-    /* A file of that name was left by a process that died and had our id. O_EXCL: follow no link.
-     */
-    unlink(writer->temp);
-    writer->fd = open(writer->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (writer->fd < 0) {
-        st = fail_errno(PADA_EIO, path, errno);
-        goto fail;
-    }
-    *out = writer;
-    return PADA_OK;
-fail:
-    destroy(writer);
+    pada_status st = pada_strdup(&writer->path, path);
+    if (st == PADA_OK) st = is_special(path) ? open_special(writer) : open_temp(writer);
+    if (st == PADA_OK)
+        *out = writer;
+    else
+        destroy(writer);
     return st;
 }
 
@@ -192,7 +206,7 @@ static pada_status give_up(pada_writer *writer, int error)
 {
     if (writer->fd >= 0) close(writer->fd);
     writer->fd = -1;
-    unlink(writer->temp);
+    if (writer->temp) unlink(writer->temp);
     writer->error = error;
     return writer->status = fail_errno(PADA_EIO, writer->path, error);
 }
@@ -225,7 +239,7 @@ pada_status pada_writer_commit(pada_writer *writer)
 
     if (st != PADA_OK) {
         st = fail_errno(st, writer->path, writer->error);
-    } else if (fsync(writer->fd) != 0) {
+    } else if (writer->temp && fsync(writer->fd) != 0) {
         st = give_up(writer, errno);
     } else {
         /* Network file systems report a full disk as late as here. The descriptor is gone either
@@ -235,7 +249,7 @@ pada_status pada_writer_commit(pada_writer *writer)
         writer->fd = -1;
         if (closed != 0) {
             st = give_up(writer, error);
-        } else if (rename(writer->temp, writer->path) != 0) {
+        } else if (writer->temp && rename(writer->temp, writer->path) != 0) {
             st = give_up(writer, errno);
         } else if ((error = sync_folder(writer->folder_fd)) != 0) {
             st = fail_errno(PADA_EIO, writer->path,

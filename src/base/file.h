@@ -31,7 +31,8 @@ void pada_file_close(pada_file *file);
  * is written, fsynced and renamed, and the folder is fsynced. Until the rename the old file is
  * untouched; abort (or a failed write or commit) removes the temporary file. A failed write sticks:
  * commit returns it again. The temporary name is `path`.tmp.PID, so a process has one writer per
- * path at a time. Failures are PADA_EIO, "path: reason". */
+ * path at a time. What is no file, a device or a pipe, is not replaced but written to. Failures are
+ * PADA_EIO, "path: reason". */
 typedef struct pada_writer pada_writer;
 pada_status pada_writer_begin(pada_writer **out, const char *path);
 pada_status pada_writer_write(pada_writer *writer, const void *bytes, size_t n);

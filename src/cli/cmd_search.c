@@ -330,6 +330,9 @@ static pada_status open_space(search *s, const pada_options *options)
     if (!s->run && !s->run_args.weights) return pada_space_from_args(&s->space, &s->run_args.space);
     s->run_args.to_choose = true;
     PADA_TRY(pada_supernet_open(&s->net, &s->run_args, options, s->run));
+    if (s->net.space.is_final)
+        return PADA_FAIL(PADA_EINVAL, "%s: one network, nothing to search; try `pada eval %s`",
+                         s->run, s->run);
     if (s->net.split == PADA_SPLIT_VAL && s->net.data->set_aside[0])
         pada_meter_say(&s->meter, s->net.data->set_aside);
     s->space = s->net.space;

@@ -2,6 +2,7 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -181,6 +182,29 @@ static void places_that_cannot_be_written_are_eio(void **state)
 
 /* A full disk cannot be had without privileges; a limit on the size of files takes the same way
  * through write. */
+/* A pipe gets what is written, and stays one. */
+static void what_is_no_file_is_written_to(void **state)
+{
+    const char *pipe = scratch_path("pipe");
+    char have[8];
+    struct stat info;
+
+    (void)state;
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    const int fd = open(pipe, O_RDONLY | O_NONBLOCK);
+    assert_true(fd >= 0);
+    assert_ok(pada_file_replace(pipe, "new", 3));
+    assert_int_equal(read(fd, have, sizeof have), 3);
+    assert_memory_equal(have, "new", 3);
+    close(fd);
+    assert_int_equal(stat(pipe, &info), 0);
+    assert_true(S_ISFIFO(info.st_mode));
+    if (access("/dev/full", W_OK) != 0) return;
+    assert_int_equal(pada_file_replace("/dev/full", "new", 3), PADA_EIO);
+    assert_int_equal(stat("/dev/full", &info), 0);
+    assert_true(S_ISCHR(info.st_mode));
+}
+
 static void failed_write_removes_the_temporary_file(void **state)
 {
     static char block[65536];
@@ -316,6 +340,7 @@ int main(void)
         cmocka_unit_test_setup(abort_leaves_the_old_file, scratch_clear),
         cmocka_unit_test_setup(leftover_of_a_dead_process_is_replaced, scratch_clear),
         cmocka_unit_test_setup(places_that_cannot_be_written_are_eio, scratch_clear),
+        cmocka_unit_test_setup(what_is_no_file_is_written_to, scratch_clear),
         cmocka_unit_test_setup(failed_write_removes_the_temporary_file, scratch_clear),
         cmocka_unit_test_setup(failed_commit_removes_the_temporary_file, scratch_clear),
         cmocka_unit_test_setup(replace_survives_failing_memory, scratch_clear),

@@ -65,6 +65,8 @@ pada eval "$work/nb201" "$other"
 expect_usage_error 'of one other network'
 pada rank "$work/nb201"
 expect_usage_error "one network, nothing to rank; try \`pada eval"
+pada search "$work/nb201"
+expect_usage_error "one network, nothing to search; try \`pada eval"
 pada report "$work/nb201" --out "$work/page.html"
 expect_rc 0
 
