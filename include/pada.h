@@ -78,6 +78,13 @@ PADA_API pada_status pada_space_open(pada_space **out, const char *name,
 PADA_API void pada_space_close(pada_space *space);
 /* The name of the i-th space that there is, for lists; NULL after the last. */
 PADA_API const char *pada_space_known(int i);
+/* What it is called, and the sizes that it has. The name is valid as long as the space; NULL or 0 of no space. */
+PADA_API const char *pada_space_name(const pada_space *space);
+PADA_API int pada_space_classes(const pada_space *space);
+PADA_API int pada_space_image_size(const pada_space *space);
+/* The flags that make such a space, each behind a blank: " --space nb201 --channels 16 --cells 5". Classes and image size
+ * are not among them: trainings have those of their images. A buffer that is too small is PADA_EINVAL. */
+PADA_API pada_status pada_space_options(const pada_space *space, char *buffer, size_t bytes);
 
 /* ---- architectures ---- */
 
@@ -115,6 +122,13 @@ PADA_API pada_status pada_path_draw(const pada_space *space, uint64_t seed, uint
 /* The same function with the fewest live choices: paths with equal canonical forms are one network. */
 PADA_API pada_status pada_path_canonical(const pada_space *space, const pada_path *path,
                                          pada_path *out);
+
+/* Draws it, terminated, as "svg" (an element for files and pages), "dot" (for Graphviz) or "text". *needed, unless it is NULL,
+ * gets the bytes that this takes; where it is all that is wanted, buffer is NULL and bytes 0. A buffer that is too small is
+ * PADA_EINVAL, a space that has no drawings PADA_EUNSUPPORTED. */
+PADA_API pada_status pada_path_drawing(const pada_space *space, const pada_path *path,
+                                       const char *form, char *buffer, size_t bytes,
+                                       size_t *needed);
 
 /* What a network costs by itself, in the form in which it is trained alone. */
 typedef struct pada_cost {
@@ -165,6 +179,8 @@ PADA_API void pada_images_close(pada_images *images);
 PADA_API int pada_images_count(const pada_images *images);
 PADA_API int pada_images_classes(const pada_images *images);
 PADA_API int pada_images_size(const pada_images *images); /* rows = columns */
+/* The name of a class; NULL: there is no such class, or classes have no names. Valid as long as the images. */
+PADA_API const char *pada_images_class_name(const pada_images *images, int class_number);
 
 /* Copies images first .. first + n - 1 as a network reads them, normalised: [n, 3, size, size], and
  * their labels [n]. A range that is not there is PADA_EINVAL; a file that is gone, broken or another
@@ -300,9 +316,14 @@ PADA_API pada_status pada_run_train(const char *run, const char *const *flags,
 PADA_API pada_status pada_run_retrain(const char *run, const char *const *flags,
                                       const pada_observer *observer);
 
-/* The newest weights of a run, for pada_net_load; a run without any is PADA_ENOENT. A buffer that is too small is
- * PADA_EINVAL and stays as it was. */
+/* The newest weights of a run, for pada_net_load; a run without any is PADA_ENOENT, one with several supernets
+ * PADA_EUNSUPPORTED. A buffer that is too small is PADA_EINVAL and stays as it was. */
 PADA_API pada_status pada_run_weights(const char *run, char *buffer, size_t bytes);
+/* The space of the supernet of a run, with its sizes. The run of `pada retrain` is PADA_EINVAL. */
+PADA_API pada_status pada_run_space(pada_space **out, const char *run);
+/* Images of the data set that a run was trained on, read and normalised as its own. split NULL: those that networks are
+ * chosen on, val, or test where there is none. Images that are gone are PADA_ENOENT, other classes PADA_EDATA. */
+PADA_API pada_status pada_run_images(pada_images **out, const char *run, const pada_split *split);
 
 #ifdef __cplusplus
 }

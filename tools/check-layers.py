@@ -28,7 +28,8 @@ LAYERS = [
     ["train"],
     ["study"],
     ["run"],
-    ["report", "api"],
+    ["report"],
+    ["api"],
     ["cli"],
 ]
 RANK = {folder: rank for rank, row in enumerate(LAYERS) for folder in row}

@@ -48,6 +48,14 @@ int pada_images_size(const pada_images *images)
     return images ? images->data->shape.h : 0;
 }
 
+const char *pada_images_class_name(const pada_images *images, int class_number)
+{
+    const pada_dataset *data = images ? images->data : NULL;
+
+    if (class_number < 0 || class_number >= pada_images_classes(images)) return NULL;
+    return data->ops->class_name ? data->ops->class_name(data, class_number) : NULL;
+}
+
 pada_status pada_images_read(const pada_images *images, int first, int n, float *pixels,
                              int32_t *labels)
 {

@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "run/retraining.h"
 #include "run/training.h"
-#include "train/checkpoint.h"
 
 enum { MAX_FLAGS = 10000 };
 
@@ -176,19 +175,5 @@ pada_status pada_run_retrain(const char *run, const char *const *flags,
     pada_options_destroy(options);
     pada_retraining_deinit(&r);
     words_deinit(&w);
-    return st;
-}
-
-pada_status pada_run_weights(const char *run, char *buffer, size_t bytes)
-{
-    pada_text file = {0};
-
-    if (!run || !buffer) return pada__fail_null(__func__);
-    pada_status st = pada_checkpoint_newest(run, &file, NULL);
-    if (st == PADA_OK && file.length >= bytes)
-        st = PADA_FAIL(PADA_EINVAL, "a buffer of %zu bytes is too small for the path %s", bytes,
-                       file.data);
-    if (st == PADA_OK) memcpy(buffer, file.data, file.length + 1);
-    pada_text_deinit(&file);
     return st;
 }

@@ -3,6 +3,7 @@
 
 #include "api/api_parts.h"
 #include "base/mem.h"
+#include "report/draw.h"
 
 pada_status pada_space_open(pada_space **out, const char *name, const pada_space_config *config)
 {
@@ -24,6 +25,43 @@ pada_status pada_space_open(pada_space **out, const char *name, const pada_space
 void pada_space_close(pada_space *space)
 {
     pada_free(space);
+}
+
+const char *pada_space_name(const pada_space *space)
+{
+    return space ? space->ops->name : NULL;
+}
+
+int pada_space_classes(const pada_space *space)
+{
+    return space ? space->config.classes : 0;
+}
+
+int pada_space_image_size(const pada_space *space)
+{
+    return space ? space->config.image_size : 0;
+}
+
+/* Terminated, or a failure that changes nothing; frees the text. */
+static pada_status hand_out(pada_text *text, const char *what, char *buffer, size_t bytes)
+{
+    pada_status st = text->status;
+
+    if (st == PADA_OK && text->length >= bytes)
+        st = PADA_FAIL(PADA_EINVAL, "a buffer of %zu bytes is too small for %s of %zu", bytes, what,
+                       text->length + 1);
+    if (st == PADA_OK) memcpy(buffer, pada_text_str(text), text->length + 1);
+    pada_text_deinit(text);
+    return st;
+}
+
+pada_status pada_space_options(const pada_space *space, char *buffer, size_t bytes)
+{
+    pada_text text = {0};
+
+    if (!space || !buffer) return pada__fail_null(__func__);
+    pada_space_flags(space, &text);
+    return hand_out(&text, "options", buffer, bytes);
 }
 
 int pada_space_n_slots(const pada_space *space)
@@ -57,13 +95,12 @@ pada_status pada_path_format(const pada_space *space, const pada_path *path, con
 
     if (!space || !path || !buffer) return pada__fail_null(__func__);
     PADA_TRY(pada__check_path(space, path));
-    pada_status st = space->ops->format(space, path, dialect, &text);
-    if (st == PADA_OK && text.length >= bytes)
-        st = PADA_FAIL(PADA_EINVAL, "a buffer of %zu bytes is too small for an architecture of %zu",
-                       bytes, text.length + 1);
-    if (st == PADA_OK) memcpy(buffer, pada_text_str(&text), text.length + 1);
-    pada_text_deinit(&text);
-    return st;
+    const pada_status st = space->ops->format(space, path, dialect, &text);
+    if (st != PADA_OK) {
+        pada_text_deinit(&text);
+        return st;
+    }
+    return hand_out(&text, "an architecture", buffer, bytes);
 }
 
 const char *pada_space_known(int i)
@@ -126,4 +163,34 @@ pada_status pada_path_costs(const pada_space *space, const pada_path *path, pada
     PADA_TRY(pada__check_path(space, path));
     pada_space_cost(space, path, out);
     return PADA_OK;
+}
+
+/* ---- drawings ---- */
+
+static pada_status draw(const pada_space *space, const pada_path *path, const char *form,
+                        pada_text *out)
+{
+    const pada_draw draw_form = pada_draw_find(form);
+    pada_sketch sketch = {0};
+
+    if (!draw_form)
+        return PADA_FAIL(PADA_EINVAL, "drawings are svg, dot or text, and not '%s'", form);
+    PADA_TRY(pada__check_path(space, path));
+    PADA_TRY(pada_sketch_path(&sketch, space, path));
+    return draw_form(&sketch, out);
+}
+
+pada_status pada_path_drawing(const pada_space *space, const pada_path *path, const char *form,
+                              char *buffer, size_t bytes, size_t *needed)
+{
+    pada_text text = {0};
+
+    if (!space || !path || !form || (!buffer && bytes > 0)) return pada__fail_null(__func__);
+    const pada_status st = draw(space, path, form, &text);
+    if (st == PADA_OK && needed) *needed = text.length + 1;
+    if (st != PADA_OK || (!buffer && needed)) {
+        pada_text_deinit(&text);
+        return st;
+    }
+    return hand_out(&text, "a drawing", buffer, bytes);
 }

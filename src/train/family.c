@@ -162,6 +162,16 @@ static pada_status read_folder(pada_family *f, const char *folder)
     return st;
 }
 
+bool pada_family_is_there(const char *run)
+{
+    pada_text folder = {0};
+
+    pada_text_add(&folder, "%s/" FOLDER, run);
+    const bool is_there = folder.status == PADA_OK && pada_path_is_dir(folder.data);
+    pada_text_deinit(&folder);
+    return is_there;
+}
+
 pada_status pada_family_open(pada_family **out, const char *run, const pada_space *space)
 {
     pada_family *f = NULL;

@@ -27,6 +27,8 @@ pada_status pada_family_inherit(const char *run, int number, pada_engine *e);
 
 typedef struct pada_family pada_family;
 
+/* Whether a run trains several supernets. */
+bool pada_family_is_there(const char *run);
 /* *out is NULL and the status PADA_OK if the run has only one supernet. Files that are damaged, and
  * sub-spaces that overlap or are none, are PADA_EDATA. Those that are not done yet are missing. */
 pada_status pada_family_open(pada_family **out, const char *run, const pada_space *space);

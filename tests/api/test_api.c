@@ -77,6 +77,62 @@ static void architectures(void **state)
     pada_space_close(space);
 }
 
+static void spaces_say_what_they_are(void **state)
+{
+    const char *const flags[] = {"--channels=8", "--cells=1", NULL};
+    char text[100] = "as it was";
+    pada_space *space;
+
+    (void)state;
+    assert_int_equal(
+        pada_space_open(&space, "nb201", &(pada_space_config){.classes = 7, .flags = flags}),
+        PADA_OK);
+    assert_string_equal(pada_space_name(space), "nb201");
+    assert_int_equal(pada_space_classes(space), 7);
+    assert_int_equal(pada_space_image_size(space), 32);
+    assert_int_equal(pada_space_options(space, text, 37), PADA_EINVAL);
+    assert_string_equal(text, "as it was");
+    assert_int_equal(pada_space_options(space, text, 38), PADA_OK);
+    assert_string_equal(text, " --space nb201 --channels 8 --cells 1");
+    assert_int_equal(pada_space_options(NULL, text, sizeof text), PADA_EINVAL);
+    assert_int_equal(pada_space_options(space, NULL, 10), PADA_EINVAL);
+    assert_null(pada_space_name(NULL));
+    assert_int_equal(pada_space_classes(NULL), 0);
+    assert_int_equal(pada_space_image_size(NULL), 0);
+    pada_space_close(space);
+}
+
+static void drawings(void **state)
+{
+    char text[5000] = "as it was";
+    pada_space *space;
+    pada_path path;
+    size_t needed = 0;
+
+    (void)state;
+    assert_int_equal(pada_space_open(&space, "nb201", NULL), PADA_OK);
+    assert_int_equal(pada_path_parse(space, EDGES, NULL, &path), PADA_OK);
+    assert_int_equal(pada_path_drawing(space, &path, "svg", NULL, 0, &needed), PADA_OK);
+    assert_true(needed > 500 && needed < sizeof text);
+    assert_int_equal(pada_path_drawing(space, &path, "svg", text, needed - 1, &needed),
+                     PADA_EINVAL);
+    assert_string_equal(text, "as it was");
+    assert_int_equal(pada_path_drawing(space, &path, "svg", text, needed, NULL), PADA_OK);
+    assert_int_equal(strlen(text), needed - 1);
+    assert_memory_equal(text, "<svg ", 5);
+    assert_int_equal(pada_path_drawing(space, &path, "dot", text, sizeof text, &needed), PADA_OK);
+    assert_memory_equal(text, "digraph", 7);
+    assert_int_equal(pada_path_drawing(space, &path, "text", text, sizeof text, &needed), PADA_OK);
+    assert_non_null(strstr(text, "nor_conv_3x3(input)"));
+    assert_int_equal(pada_path_drawing(space, &path, "png", text, sizeof text, NULL), PADA_EINVAL);
+    assert_string_equal(pada_message(), "drawings are svg, dot or text, and not 'png'");
+    assert_int_equal(pada_path_drawing(space, &path, "svg", NULL, 5, &needed), PADA_EINVAL);
+    assert_int_equal(pada_path_drawing(space, &path, NULL, text, 5, &needed), PADA_EINVAL);
+    path.choice[5] = 9;
+    assert_int_equal(pada_path_drawing(space, &path, "svg", text, sizeof text, NULL), PADA_EINVAL);
+    pada_space_close(space);
+}
+
 static void images(void **state)
 {
     pada_images *set;
@@ -101,6 +157,9 @@ static void images(void **state)
     assert_int_equal(pada_images_read(set, 2147483647, 1, pixels, labels), PADA_EINVAL);
     assert_int_equal(pada_images_read(set, 1, 2147483647, pixels, labels), PADA_EINVAL);
     free(pixels);
+    assert_null(pada_images_class_name(set, 0)); /* they have numbers */
+    assert_null(pada_images_class_name(set, -1));
+    assert_null(pada_images_class_name(NULL, 0));
     pada_images_close(set);
     pada_images_close(NULL);
 }
@@ -272,6 +331,8 @@ int main(void)
         cmocka_unit_test(version_and_message),
         cmocka_unit_test(spaces),
         cmocka_unit_test(architectures),
+        cmocka_unit_test(spaces_say_what_they_are),
+        cmocka_unit_test(drawings),
         cmocka_unit_test(images),
         cmocka_unit_test(wrong_nets_are_refused),
         cmocka_unit_test(evaluation_agrees_with_predictions),

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static char folder[] = "/tmp/pada_api_run_XXXXXX";
 
@@ -123,6 +124,60 @@ static void a_retrained_network_is_a_model(void **state)
     assert_int_equal(pada_model_open(&model, in_folder("whole"), NULL), PADA_EINVAL);
 }
 
+/* What the folder says is enough to evaluate its networks. */
+static void a_run_has_its_space_and_images(void **state)
+{
+    const pada_split train = PADA_SPLIT_TRAIN, val = PADA_SPLIT_VAL;
+    const pada_path path = {{3, 3, 1, 2, 3, 4}};
+    pada_images *images;
+    pada_space *space;
+    pada_net *net;
+    pada_evaluation found;
+    char weights[300];
+
+    (void)state;
+    assert_ok(pada_run_space(&space, in_folder("whole")));
+    assert_string_equal(pada_space_name(space), "nb201");
+    assert_int_equal(pada_space_image_size(space), 16);
+    assert_ok(pada_run_images(&images, in_folder("whole"), NULL));
+    assert_int_equal(pada_images_count(images), 1000);
+    assert_ok(pada_run_weights(in_folder("whole"), weights, sizeof weights));
+    assert_ok(pada_net_create(&net, space, &(pada_net_config){.threads = 1, .batch_size = 100}));
+    assert_ok(pada_net_load(net, weights));
+    assert_ok(pada_net_evaluate(net, &path, images, 100, &found));
+    assert_true(found.loss == loss_of(in_folder("whole")));
+    pada_net_destroy(net);
+    pada_images_close(images);
+    pada_space_close(space);
+    assert_ok(pada_run_images(&images, in_folder("whole"), &train));
+    assert_int_equal(pada_images_count(images), 2000);
+    pada_images_close(images);
+    assert_int_equal(pada_run_images(&images, in_folder("whole"), &val), PADA_EINVAL);
+    assert_null(images);
+    assert_int_equal(pada_run_images(&images, in_folder("whole"), &(pada_split){7}), PADA_EINVAL);
+    assert_int_equal(pada_run_images(&images, in_folder("nothing"), NULL), PADA_ENOENT);
+    assert_int_equal(pada_run_images(&images, NULL, NULL), PADA_EINVAL);
+    assert_int_equal(pada_run_space(&space, in_folder("nothing")), PADA_ENOENT);
+    assert_int_equal(pada_run_space(&space, NULL), PADA_EINVAL);
+    assert_int_equal(pada_run_space(NULL, in_folder("whole")), PADA_EINVAL);
+    assert_int_equal(pada_run_space(&space, in_folder("final")), PADA_EINVAL); /* a network alone */
+    assert_null(space);
+}
+
+/* Its checkpoints have one of the supernets, which is not that of every network. */
+static void several_supernets_have_no_weights(void **state)
+{
+    char weights[300], folder_of_many[300];
+
+    (void)state;
+    snprintf(folder_of_many, sizeof folder_of_many, "%s/many", folder);
+    assert_int_equal(mkdir(folder_of_many, 0700), 0);
+    snprintf(folder_of_many, sizeof folder_of_many, "%s/many/supernets", folder);
+    assert_int_equal(mkdir(folder_of_many, 0700), 0);
+    assert_int_equal(pada_run_weights(in_folder("many"), weights, sizeof weights),
+                     PADA_EUNSUPPORTED);
+}
+
 static void wrong_trainings_are_refused(void **state)
 {
     const char *const wrong[][3] = {{"--epohcs=3"},    {"word"},           {"--method=sops"},
@@ -165,6 +220,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stopped_training_goes_on),
         cmocka_unit_test(a_retrained_network_is_a_model),
+        cmocka_unit_test(a_run_has_its_space_and_images),
+        cmocka_unit_test(several_supernets_have_no_weights),
         cmocka_unit_test(wrong_trainings_are_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
