@@ -14,7 +14,7 @@ SHOWN = 20  # rows of a table in a notebook
 
 
 def shown(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 
 class Table(Sequence[Row], Generic[Row]):

@@ -144,7 +144,9 @@ def _retrain(out: PathLike, words: list[str], options: dict[str, Any], progress:
 
 
 def _space_flags(space: Union[Space, str, None]) -> list[str]:
-    return list(space.flags) if isinstance(space, Space) else _values.flags({"space": space})
+    if space is None or isinstance(space, Space):
+        return list(space.flags) if space else []
+    return [f"--space={text(_values.string(space, 'space'))}"]
 
 
 def _field(column: str, value: str) -> Any:
