@@ -14,7 +14,7 @@ scopes=
 for folder in "$root"/src/*/; do
     scopes="$scopes$(basename "$folder") "
 done
-scopes="${scopes}build tests docs ci bench tools"
+scopes="${scopes}python build tests docs ci bench tools"
 # No grammar, just the usual slips: "added", "fixes", "using".
 not_imperative='(add|fix|test|check|support|implement|allow|return|print|read|report)(s|es|ed|ing)'
 not_imperative="$not_imperative|(chang|updat|remov|renam|us|mak|improv|introduc|writ|mov|merg|ensur)(es|ed|ing)"

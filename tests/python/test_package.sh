@@ -29,6 +29,13 @@ cd "$PADA_SOURCE" || exit 1
 pip wheel . --no-deps --no-build-isolation -w "$work" -C build-dir="$PADA_BUILD/python-wheel" || fail 'the wheel is not built'
 wheel=$(echo "$work"/pada-*-py3-none-*.whl)
 [ -s "$wheel" ] || fail 'no wheel for every Python'
+# An archive of the sources has what that takes.
+"$work/env/bin/python" -c "from scikit_build_core.build import build_sdist; build_sdist('$work')" >"$work/log" 2>&1 ||
+    fail 'no archive of the sources'
+mkdir "$work/source" && tar -xzf "$work"/pada-*.tar.gz --strip-components 1 -C "$work/source" &&
+    cmake -S "$work/source" -B "$work/source/build" -G Ninja -D PADA_WHEEL=ON -D PADA_CUDA=OFF >"$work/log" 2>&1 ||
+    fail 'the archive of the sources'
+
 pip install --no-index --find-links "$work" --no-deps "$wheel" || fail 'the wheel is not installed'
 
 # From elsewhere, with nothing of the sources but the tests and the header they read.
