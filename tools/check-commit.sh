@@ -6,7 +6,7 @@
 #   tools/check-commit.sh FILE            a message in a file; as a hook:
 #                                         ln -s ../../tools/check-commit.sh .git/hooks/commit-msg
 #
-# Scopes are the folders of src/ and: build tests docs ci bench tools.
+# Scopes are the folders of src/ and: python build tests docs ci bench tools.
 set -eu
 
 root=$(dirname "$(readlink -f "$0")")/..

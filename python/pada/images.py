@@ -17,6 +17,8 @@ SPLITS = ("train", "test", "val")  # in the order of pada_split
 
 
 def split_number(split: str) -> int:
+    if not isinstance(split, str):
+        raise TypeError(f"split is text, and not {type(split).__name__}")
     if split not in SPLITS:
         raise UsageError(f"split {split!r} is neither train, test nor val")
     return SPLITS.index(split)

@@ -162,9 +162,8 @@ class Architecture:
 
     def to(self, form: str) -> str:
         """Its text in a dialect of the space (Space.dialects), or a drawing: "svg", "dot" or "text"."""
-        if form in ("svg", "dot", "text"):
-            return self._draw(form)
-        return self._format(form)
+        word = text(string(form, "form"))
+        return self._draw(word) if word in ("svg", "dot", "text") else self._format(word)
 
     def canonical(self) -> "Architecture":
         """The same function with the fewest live choices: networks with equal ones are one network."""

@@ -109,7 +109,7 @@ def test_other_threads_run_meanwhile(net, images, space):
     done = threading.Event()
 
     def rank():
-        net.rank(space.sample(60), images)
+        net.rank(space.sample(30), images, limit=500)
         done.set()
 
     thread = threading.Thread(target=rank)
@@ -203,13 +203,20 @@ def test_what_is_closed_is_told(net, model, images, space):
 
 
 def test_a_net_keeps_its_images(net, space):
+    freed = []
     images = pada.Images("builtin", "test")
-    expected = net.evaluate(space.random(1), images, limit=50)
+    free = images._handle._free
+    images._handle._free = lambda pointer: freed.append(free(pointer))
+    for _ in range(2):
+        expected = net.evaluate(space.random(1), images, limit=50)
     images.close()
     del images
     gc.collect()
+    assert freed == []  # a device may still have them
     with pada.Images("builtin", "test") as others:
         assert net.evaluate(space.random(1), others, limit=50) == expected
+    net.close()
+    assert len(freed) == 1
 
 
 def test_callbacks_may_not_use_what_they_follow(net, images, space):

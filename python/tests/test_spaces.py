@@ -29,10 +29,7 @@ def test_every_space_has_networks(name):
     assert arch.cost.macs > 0 and arch.cost.params > 0
     assert len(arch.labels) == len(arch.choices) == len(space.slots)
     assert pickle.loads(pickle.dumps(arch)) == arch
-    try:
-        assert arch._repr_svg_().startswith("<svg ")
-    except pada.Unsupported:
-        pass
+    assert arch._repr_svg_().startswith("<svg ") and arch.to("text").count("\n") > 2
 
 
 def test_architectures_are_values(space):
@@ -48,6 +45,11 @@ def test_architectures_are_values(space):
         arch.choices = (0,) * 6
     assert arch.to("text").startswith("node 1 = nor_conv_3x3(input)") and arch.to("dot").startswith("digraph")
     assert arch.labels[2] == "avg_pool_3x3"
+
+
+def test_jupyter_draws_cells(space):
+    drawing = space.parse(TEXT)._repr_svg_()
+    assert drawing == space.parse(TEXT).to("svg") and drawing.startswith("<svg ") and drawing.count("nor_conv_3x3") >= 3
 
 
 def test_the_same_seed_draws_the_same(space):
