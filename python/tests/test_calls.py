@@ -51,36 +51,36 @@ def test_only_false_stops(net, images, space):
 # ---- signals ----
 
 CHILD = """
-import os, signal, sys, threading, time
+import os, signal, sys
 import pada
+
 kind, out = sys.argv[1:]
-options = dict(channels=4, cells=1, epochs=2000, batch_size=250, threads=1)
 seen = []
-def handler(number, frame):
+
+def handle(number, frame):
     seen.append(number)
     if kind == "raises":
         raise RuntimeError("a handler")
-if kind != "interrupt":
-    signal.signal(signal.SIGALRM, handler)
-number = signal.SIGINT if kind == "interrupt" else signal.SIGALRM
+
 def progress(at):
-    if at.epoch >= 1 and not seen:
-        os.kill(os.getpid(), number)
-        if kind == "returns":
-            return len(seen) == 0 or None
-    if kind == "returns" and seen:
+    if seen:
         return False
+    if at.epoch >= 1:
+        os.kill(os.getpid(), signal.SIGINT if kind == "interrupt" else signal.SIGALRM)
+
+signal.signal(signal.SIGALRM, handle)
 try:
-    pada.train(out=out, progress=progress if kind == "returns" else None if kind == "plain" else progress, **options)
+    pada.train(out=out, progress=progress, channels=4, cells=1, epochs=2000, batch_size=250, threads=1)
 except BaseException as error:
-    print(type(error).__name__, len(seen), bool(pada.Run(out).weights), signal.getsignal(signal.SIGINT).__name__)
+    print(type(error).__name__, len(seen), bool(pada.Run(out).weights), signal.getsignal(signal.SIGINT).__name__,
+          signal.getsignal(signal.SIGALRM) is handle)
 """
 
 
 @pytest.mark.parametrize("kind, expected", [
-    ("interrupt", "KeyboardInterrupt 0 True default_int_handler"),
-    ("raises", "RuntimeError 1 True default_int_handler"),
-    ("returns", "Stopped 1 True default_int_handler"),
+    ("interrupt", "KeyboardInterrupt 0 True default_int_handler True"),
+    ("raises", "RuntimeError 1 True default_int_handler True"),
+    ("returns", "Stopped 1 True default_int_handler True"),
 ])
 def test_signals_stop_a_training_with_a_checkpoint(kind, expected, tmp_path):
     done = subprocess.run([sys.executable, "-c", CHILD, kind, tmp_path / "run"], capture_output=True, text=True,
