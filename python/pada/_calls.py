@@ -11,7 +11,6 @@ import ctypes
 import logging
 import signal
 import threading
-from types import TracebackType
 from typing import Any, Callable, NamedTuple, Optional
 
 from . import _library
@@ -50,17 +49,27 @@ class _Signals:
         self._noted.append((number, frame))
 
     def __enter__(self) -> "_Signals":
-        if threading.current_thread() is not threading.main_thread():
-            return self
+        if threading.current_thread() is threading.main_thread():
+            try:
+                self._replace()
+            except BaseException:  # of a handler that was still there
+                self._restore()
+                raise
+        return self
+
+    def _replace(self) -> None:
         for number in signal.valid_signals():
             handler = signal.getsignal(number)
             if callable(handler):
+                self._handlers[number] = handler
                 try:
                     signal.signal(number, self._note)
                 except (OSError, ValueError):  # not ours to handle, or in a subinterpreter
-                    continue
-                self._handlers[number] = handler
-        return self
+                    del self._handlers[number]
+
+    def _restore(self) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
 
     def run(self) -> None:
         """Runs the handlers of what has arrived; they may raise."""
@@ -68,12 +77,13 @@ class _Signals:
             number, frame = self._noted.pop(0)
             self._handlers[number](number, frame)
 
-    def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException],
-                 trace: Optional[TracebackType]) -> None:
-        for number, handler in self._handlers.items():
-            signal.signal(number, handler)
-        if error is None:
-            self.run()
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._restore()
+        except BaseException:  # of a handler that is back already
+            self._restore()
+            raise
+        self.run()
 
 
 class _Follower:
