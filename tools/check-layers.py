@@ -16,11 +16,12 @@ from collections import defaultdict
 # Bottom to top. Folders of one row are siblings and must not include each other.
 LAYERS = [
     ["base"],
+    ["dist"],
     ["tensor"],
     ["op"],
     ["backend"],
     ["graph"],
-    ["data", "space", "dist", "optim"],  # space reads graph, one row below
+    ["data", "space", "optim"],  # space reads graph, one row below
     ["sampler"],
     ["engine"],
     ["model"],

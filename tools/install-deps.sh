@@ -7,10 +7,11 @@
 set -eu
 
 # Alternatives are separated by '|'; the first one is what gets installed.
-# libc6-dev is only recommended by gcc; git is used for the version string alone.
+# libc6-dev is only recommended by gcc; git is used for the version string alone; without Open MPI the program is built
+# without teams of processes.
 required='gcc libc6-dev make cmake ninja-build pkg-config|pkgconf libjansson-dev libyaml-dev libxxhash-dev
           librandom123-dev libpng-dev libjpeg-dev|libjpeg62-turbo-dev|libjpeg-turbo8-dev
-          libwebp-dev libjs-chart.js libcmocka-dev python3 git'
+          libwebp-dev libjs-chart.js libcmocka-dev libopenmpi-dev openmpi-bin python3 git'
 
 report=no
 for option in "$@"; do

@@ -9,6 +9,7 @@
 #include "backend/backend.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
+#include "cli/job_team.h"
 #include "cli/print.h"
 #include "data/dataset.h"
 #include "space/space.h"
@@ -138,10 +139,11 @@ static json_t *collect_exit_codes(void)
 
 static json_t *collect(void)
 {
-    return json_pack("{s:s, s:{s:s, s:s}, s:o, s:o, s:o, s:o, s:o}", "version", pada_version(),
-                     "build", "type", PADA_BUILD_TYPE, "compiler", COMPILER, "backends",
-                     collect_backends(), "spaces", collect_spaces(), "methods", collect_methods(),
-                     "data_sets", collect_data_sets(), "exit_codes", collect_exit_codes());
+    return json_pack("{s:s, s:{s:s, s:s, s:s?}, s:o, s:o, s:o, s:o, s:o}", "version",
+                     pada_version(), "build", "type", PADA_BUILD_TYPE, "compiler", COMPILER, "mpi",
+                     pada_job_carrier(), "backends", collect_backends(), "spaces", collect_spaces(),
+                     "methods", collect_methods(), "data_sets", collect_data_sets(), "exit_codes",
+                     collect_exit_codes());
 }
 
 /* ---- for people ---- */
@@ -226,6 +228,10 @@ static void add_all(pada_text *out, const json_t *root)
 
     pada_text_add(out, "pada %s, %s build by %s\n", text_of(root, "version"),
                   text_of(build, "type"), text_of(build, "compiler"));
+    if (text_of(build, "mpi"))
+        pada_text_add(out, "processes of mpirun work together by %s\n", text_of(build, "mpi"));
+    else
+        pada_text_add(out, "built without MPI: processes do not work together\n");
     add_section(out, "backends (auto takes the first available)", json_object_get(root, "backends"),
                 add_backend);
     add_section(out, "spaces", json_object_get(root, "spaces"), add_space);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/call.h"
+#include "cli/job_team.h"
 
 static pada_status run(int argc, const char *const *argv)
 {
@@ -27,6 +28,9 @@ int main(int argc, char **argv)
     /* A full disk shows only here, and must not look like success. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && st == PADA_OK)
         st = PADA_FAIL(PADA_EIO, "standard output: %s", strerror(errno));
-    if (st != PADA_OK) fprintf(stderr, "pada: %s\n", pada_message());
+    bool speaks;
+    st = pada_job_end(st, &speaks);
+    if (st != PADA_OK && speaks) fprintf(stderr, "pada: %s\n", pada_message());
+    pada_job_leave();
     return pada_status_exit_code(st);
 }

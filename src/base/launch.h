@@ -1,0 +1,16 @@
+/* launch.h - whether mpirun or srun started this process among others. */
+#ifndef PADA_BASE_LAUNCH_H
+#define PADA_BASE_LAUNCH_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The processes that were started together, by what launchers leave in the environment: 1 for a program that was
+ * started by itself, 0 where a launcher does not say how many there are. */
+int pada_launched_processes(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

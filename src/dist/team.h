@@ -1,0 +1,63 @@
+/* team.h - the processes that mpirun or srun started together: who they are, what they tell each other, and how they
+ * end together.
+ *
+ * A team of one is NULL, needs no carrier, and every call is right for it. Unless said otherwise every process of the team
+ * makes the same calls in the same order, from the thread that joined.
+ *
+ * Failures: a process that fails passes its status up as ever, to pada_team_end, which tells the others. These find
+ * out where they next wait for a message: the call returns the status and the message of the process that failed. So
+ * nobody waits for somebody who has given up, and all end with one status. A process that dies is the launcher's
+ * business: mpirun and srun end the others. */
+#ifndef PADA_DIST_TEAM_H
+#define PADA_DIST_TEAM_H
+
+#include "dist/carrier.h"
+
+typedef struct pada_team pada_team;
+
+/* Joins the processes that were started with this one; a single one makes NULL. `carrier` NULL: this build has none,
+ * which is PADA_EUNSUPPORTED where there are others. Once per process. */
+pada_status pada_team_join(pada_team **out, const pada_carrier *carrier);
+/* Agrees how the command ended: the status, and the message, of the first process that failed, PADA_OK where none did. */
+pada_status pada_team_end(pada_team *team, pada_status st);
+/* After pada_team_end; the process cannot join again. */
+void pada_team_leave(pada_team *team);
+
+int pada_team_size(const pada_team *team);
+int pada_team_rank(const pada_team *team); /* 0 .. size - 1; 0 writes files and prints */
+int pada_team_local_size(const pada_team *team);
+int pada_team_local_rank(const pada_team *team); /* among the processes of this machine */
+
+/* ---- what all do together ---- */
+
+/* Everybody gets the part of everybody: `all` has size parts of so many bytes; `part` may be its place in it. */
+pada_status pada_team_all_gather(pada_team *team, const void *part, size_t bytes, void *all);
+/* The same with parts of different lengths, in place: process k has the bytes [first[k], first[k + 1]) of `all`. */
+pada_status pada_team_fill(pada_team *team, void *all, const size_t *first);
+/* Everybody gets what `root` has. */
+pada_status pada_team_broadcast(pada_team *team, void *data, size_t bytes, int root);
+/* Sends `out` to another process and gets as many bytes from it, which makes the same call. */
+pada_status pada_team_exchange(pada_team *team, int peer, const void *out, void *in, size_t bytes);
+/* Returns when everybody is here. */
+pada_status pada_team_barrier(pada_team *team);
+/* Fails everywhere if `st` is a failure anywhere; the message is that of the first process that failed. */
+pada_status pada_team_agree(pada_team *team, pada_status st);
+
+/* What the calls above have sent so far. */
+typedef struct pada_team_traffic {
+    int64_t messages, bytes;
+} pada_team_traffic;
+pada_team_traffic pada_team_sent(const pada_team *team);
+
+/* ---- letters: from one process to another, when it likes ---- */
+
+/* Sends a copy and returns at once. Tags are numbers from 0 to 32767. */
+pada_status pada_team_send(pada_team *team, int to, int tag, const void *data, size_t bytes);
+/* Whether a letter has come, from whom, and how long it is. */
+pada_status pada_team_poll(pada_team *team, bool *found, pada_message_head *out);
+/* Waits for a letter, and says whose; pauses so that it takes no processor. */
+pada_status pada_team_await(pada_team *team, pada_message_head *out);
+/* Takes the letter that was found. */
+pada_status pada_team_receive(pada_team *team, const pada_message_head *head, void *data);
+
+#endif
