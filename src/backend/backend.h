@@ -11,6 +11,7 @@
 #include "backend/program.h"
 #include "backend/update.h"
 #include "base/status.h"
+#include "dist/team.h"
 #include "tensor/params.h"
 #include "tensor/pick.h"
 #include "tensor/tensor.h"
@@ -117,6 +118,15 @@ typedef struct pada_backend {
     /* Runs the stages [first, first + count) of the program prepared last. */
     void (*run)(pada_device *device, const pada_program *program, const pada_bindings *bindings,
                 int first, int count);
+
+    /* From now on the images of every batch are divided among the processes of a team, which run the same programs on
+     * the same batches, in the same order: each on its share of the images, of which sums are exchanged. What a
+     * program leaves (results, gradients, statistics) is the same everywhere, and the same bits as without a team;
+     * tensors are there for the own share only. A failure of the team stays with the device (`finish`). `team` NULL
+     * ends it. A size that images cannot be divided by is PADA_EUNSUPPORTED. NULL: the backend cannot. */
+    pada_status (*divide)(pada_device *device, pada_team *team);
+    /* The images [*first, *end) of a batch of n that this process works on; it reads no others. */
+    void (*share)(const pada_device *device, int n_images, int *first, int *end);
 
     /* Multiply-adds a second that the device reaches in registers alone, measured now; NULL: not
      * known. */

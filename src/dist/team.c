@@ -108,14 +108,6 @@ static pada_status finish_request(pada_team *team, pada_request *request)
     }
 }
 
-static pada_ending ending_of(pada_status st)
-{
-    pada_ending e = {.status = (int32_t)st};
-
-    if (st != PADA_OK) memcpy(e.message, pada_message(), sizeof e.message);
-    return e;
-}
-
 /* The failure of another process becomes this one's. */
 static pada_status fail_like(const pada_ending *e)
 {
@@ -125,20 +117,36 @@ static pada_status fail_like(const pada_ending *e)
                      e->message);
 }
 
+pada_status pada__team_fail(pada_team *team, pada_status st)
+{
+    if (team->has_failed) return fail_like(&team->failure);
+    if (st == PADA_OK) return PADA_OK;
+    team->has_failed = true;
+    team->failure.status = (int32_t)st;
+    memcpy(team->failure.message, pada_message(), sizeof team->failure.message);
+    return st;
+}
+
+pada_status pada_team_failure(const pada_team *team)
+{
+    return team && team->has_failed ? fail_like(&team->failure) : PADA_OK;
+}
+
 pada_status pada__team_listen(pada_team *team)
 {
     pada_message_head head;
     pada_request request;
+    pada_ending heard;
     bool found;
 
     if (team->has_failed) return fail_like(&team->failure);
     PADA_TRY(team->carrier->probe(PADA_CHANNEL_ALARM, &found, &head));
     if (!found) return PADA_OK;
-    PADA_TRY(team->carrier->receive(PADA_CHANNEL_ALARM, head.from, head.tag, &team->failure,
-                                    sizeof team->failure, &request));
+    PADA_TRY(team->carrier->receive(PADA_CHANNEL_ALARM, head.from, head.tag, &heard, sizeof heard,
+                                    &request));
     PADA_TRY(finish_request(team, &request));
-    team->has_failed = true;
-    return fail_like(&team->failure);
+    team->was_told = true;
+    return pada__team_fail(team, fail_like(&heard));
 }
 
 /* ---- ending ---- */
@@ -186,13 +194,12 @@ static pada_status agree_on_ending(pada_team *team, pada_ending *e)
 
 pada_status pada_team_end(pada_team *team, pada_status st)
 {
-    pada_ending e = ending_of(st);
+    pada_ending e = {.status = PADA_OK};
 
     if (!team) return st;
-    if (st != PADA_OK && !team->has_failed) {
-        team->has_failed = true;
-        team->failure = e;
-        PADA_TRY(raise_alarm(team));
+    if (pada__team_fail(team, st) != PADA_OK) {
+        e = team->failure;
+        if (!team->was_told) PADA_TRY(raise_alarm(team));
     }
     PADA_TRY(agree_on_ending(team, &e));
     if (e.status == PADA_OK) return PADA_OK;

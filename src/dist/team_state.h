@@ -20,9 +20,9 @@ typedef struct pada_parcel {
 struct pada_team {
     const pada_carrier *carrier;
     pada_place_in_team place;
-    bool is_open, has_failed;
-    pada_ending failure;  /* once has_failed */
-    pada_parcel *parcels; /* [2 size] of the call that runs */
+    bool is_open, has_failed, was_told; /* the latter: another process raised the alarm */
+    pada_ending failure;                /* once has_failed */
+    pada_parcel *parcels;               /* [2 size] of the call that runs */
     int n_parcels;
     pada_parcel *letters; /* sent and not gone yet */
     int n_letters, cap_letters;
@@ -37,6 +37,8 @@ typedef struct pada_team_wait {
 
 void pada__team_pause(pada_team_wait *wait);
 
+/* Remembers a failure, the first one, and returns it. */
+pada_status pada__team_fail(pada_team *team, pada_status st);
 /* Fails as the process did that is the first to have said so. */
 pada_status pada__team_listen(pada_team *team);
 

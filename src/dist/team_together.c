@@ -55,7 +55,7 @@ static pada_status finish(pada_team *team, pada_status st)
     for (int i = 0; i < team->n_parcels; i++)
         if (!team->parcels[i].done) team->carrier->abandon(&team->parcels[i].request);
     team->n_parcels = 0;
-    return st;
+    return pada__team_fail(team, st);
 }
 
 /* Sends to one process and receives from another, at once. */
@@ -68,10 +68,10 @@ static pada_status pass_on(pada_team *team, int to, const void *out, int from, v
     return finish(team, st);
 }
 
-/* Whether there is anything to do together; no more once a process has failed. */
-static bool is_alone(pada_team *team, pada_status *st)
+/* Whether there is nothing to do together: a team of one, or one that has failed. */
+static bool is_over(pada_team *team, pada_status *st)
 {
-    *st = team && team->has_failed ? pada__team_listen(team) : PADA_OK;
+    *st = pada_team_failure(team);
     return !team || *st != PADA_OK;
 }
 
@@ -84,7 +84,7 @@ pada_status pada_team_all_gather(pada_team *team, const void *part, size_t bytes
     pada_status st;
 
     if (part != parts + (size_t)rank * bytes) memcpy(parts + (size_t)rank * bytes, part, bytes);
-    if (is_alone(team, &st)) return st;
+    if (is_over(team, &st)) return st;
     for (int k = 1; st == PADA_OK && k < size; k++)
         st = begin_receive(team, (rank + k) % size, parts + (size_t)((rank + k) % size) * bytes,
                            bytes);
@@ -99,7 +99,7 @@ pada_status pada_team_fill(pada_team *team, void *all, const size_t *first)
     char *bytes = all;
     pada_status st;
 
-    if (is_alone(team, &st)) return st;
+    if (is_over(team, &st)) return st;
     for (int k = 0; st == PADA_OK && k < size; k++)
         if (k != rank) st = begin_receive(team, k, bytes + first[k], first[k + 1] - first[k]);
     for (int k = 0; st == PADA_OK && k < size; k++)
@@ -113,7 +113,7 @@ pada_status pada_team_broadcast(pada_team *team, void *data, size_t bytes, int r
     const int size = pada_team_size(team), place = (pada_team_rank(team) + size - root) % size;
     pada_status st;
 
-    if (is_alone(team, &st)) return st;
+    if (is_over(team, &st)) return st;
     for (int step = 1; st == PADA_OK && step < size; step *= 2) {
         if (place < step && place + step < size)
             st = begin_send(team, (place + step + root) % size, data, bytes);
@@ -128,7 +128,7 @@ pada_status pada_team_exchange(pada_team *team, int peer, const void *out, void 
 {
     pada_status st;
 
-    if (is_alone(team, &st)) return st;
+    if (is_over(team, &st)) return st;
     return pass_on(team, peer, out, peer, in, bytes);
 }
 
@@ -139,7 +139,7 @@ pada_status pada_team_barrier(pada_team *team)
     char here = 1, there;
     pada_status st;
 
-    if (is_alone(team, &st)) return st;
+    if (is_over(team, &st)) return st;
     for (int step = 1; st == PADA_OK && step < size; step *= 2)
         st = pass_on(team, (rank + step) % size, &here, (rank + size - step) % size, &there, 1);
     return st;

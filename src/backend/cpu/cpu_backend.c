@@ -24,6 +24,11 @@ static void cpu_close(pada_device *d)
     pada_free(d->packed.data);
     pada_free(d->partials.data);
     pada_free(d->threads.data);
+    pada_free(d->sums.data);
+    pada_free(d->spreads.data);
+    pada_free(d->kept.data);
+    pada_free(d->incoming.data);
+    pada_free(d->outcome.data);
     pada_free(d);
 }
 
@@ -186,9 +191,22 @@ static int64_t most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* Room for `sums` doubles of a stage, and for what a team sends of a pass. */
+static pada_status grow_for_sums(pada_device *d, const pada_program *q, int64_t sums)
+{
+    const int64_t floats = cpu_round_up(2 * sums, CPU_UNIT);
+
+    PADA_TRY(grow(&d->sums, floats));
+    PADA_TRY(grow(&d->spreads, floats));
+    if (!d->team) return PADA_OK;
+    PADA_TRY(grow(&d->kept, d->kept_floats));
+    PADA_TRY(grow(&d->incoming, most(floats, d->kept_floats)));
+    return grow(&d->outcome, 4 * (int64_t)q->n_images);
+}
+
 static pada_status cpu_prepare(pada_device *d, const pada_program *q)
 {
-    int64_t packed = 0, accumulators = 0, scratch = 0, partials = 0, local = 0;
+    int64_t packed = 0, accumulators = 0, scratch = 0, partials = 0, local = 0, sums = 0, kept = 0;
     void *layers = d->layers;
 
     PADA_TRY(pada_grow(&layers, &d->cap_layers, q->n_instrs, sizeof *d->layers));
@@ -197,14 +215,18 @@ static pada_status cpu_prepare(pada_device *d, const pada_program *q)
         const int group = pada_cpu_group_size(q, &q->stages[s]);
         const cpu_layer *last = NULL;
         const pada_node *last_node = NULL;
-        int64_t accumulator = 0, partial = 0;
+        int64_t accumulator = 0, partial = 0, sum = 0;
         for (int i = q->stages[s].first; i < q->stages[s].first + q->stages[s].count; i++) {
             const pada_code code = q->instrs[i].code;
             const pada_node *node = &q->nodes[q->instrs[i].v];
             cpu_layer *layer = &d->layers[i];
-            const bool backward = code == PADA_CODE_CONV_BWD || code == PADA_CODE_LINEAR_BWD ||
-                                  code == PADA_CODE_CONSTANT_BWD;
-            *layer = (cpu_layer){.accumulator = accumulator, .partial = partial, .packed = packed};
+            const bool backward = pada_cpu_is_layer_grad(&q->instrs[i]);
+            *layer = (cpu_layer){.accumulator = accumulator,
+                                 .partial = partial,
+                                 .packed = packed,
+                                 .kept = kept,
+                                 .sums = sum};
+            sum += pada_cpu_count_sums(q, &q->instrs[i]);
             if (code == PADA_CODE_CONV_FWD || code == PADA_CODE_CONV_BWD) {
                 const pada_shape in = q->nodes[node->x].shape;
                 PADA_TRY(
@@ -231,18 +253,23 @@ static pada_status cpu_prepare(pada_device *d, const pada_program *q)
             }
             if (backward) {
                 /* Weights and bias gradients; linear layers add into their partials directly. */
-                partial +=
+                const int64_t floats =
                     cpu_round_up(layer->weights, CPU_UNIT) + cpu_vector_floats(node->shape.c);
+                partial += floats;
+                kept += floats;
             }
         }
         local = most(local, q->local_bytes / (int64_t)sizeof(float) * group);
         accumulators = most(accumulators, accumulator);
         partials = most(partials, partial);
+        sums = most(sums, sum);
     }
     d->local_floats = cpu_round_up(local, CPU_UNIT);
     d->scratch_floats = cpu_round_up(scratch, CPU_UNIT);
     d->thread_floats = d->local_floats + d->scratch_floats + accumulators;
     d->chunk_floats = partials;
+    d->kept_floats = kept;
+    PADA_TRY(grow_for_sums(d, q, sums));
     PADA_TRY(grow(&d->packed, packed));
     PADA_TRY(grow(&d->threads, d->thread_floats * d->n_threads));
     return grow(&d->partials, partials * cpu_chunk_count(q->n_images));
@@ -387,6 +414,7 @@ static pada_status cpu_plain_open(pada_device **out, int n_threads)
         .describe = cpu_describe, .alloc = cpu_alloc, .release = cpu_release, .write = cpu_write,     \
         .read = cpu_read, .read_i32 = cpu_read_i32, .image_bytes = pada_cpu_image_bytes, .channel_bytes = cpu_channel_bytes,         \
         .unpack = cpu_unpack, .pack = cpu_pack, .prepare = cpu_prepare, .run = pada_cpu_run,               \
+        .divide = pada_cpu_divide, .share = pada_cpu_share_of, .finish = pada_cpu_finish, \
         .peak_macs = cpu_peak_macs, \
         .fill_zero = pada_cpu_fill_zero, .sum_squares = pada_cpu_sum_squares, .dot = pada_cpu_dot, \
         .update = pada_cpu_update, .copy = pada_cpu_copy, .axpy = pada_cpu_axpy,     \

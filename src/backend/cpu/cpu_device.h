@@ -11,6 +11,8 @@
  * Memory besides the work buffer:
  *
  *   packed     weights of the path, in the form its kernels want
+ *   sums       sums over the batch that a stage makes, in double; spreads: those around the means
+ *   kept       of a team: weight gradients of the pass, summed over the own chunks
  *   partials   [chunk][weight gradients of one stage, plain layout]
  *   threads    [ tensors inside a stage | kernel scratch | accumulators of one stage ] each
  */
@@ -29,6 +31,8 @@ typedef struct cpu_layer {
     int64_t accumulator;           /* floats: offset in a thread's accumulators (backward) */
     /* floats: offset in a chunk's partials (backward): weights, then bias */
     int64_t partial;
+    int64_t kept; /* floats: offset in `kept`, likewise */
+    int64_t sums; /* doubles: offset in `sums`, and of a value in `spreads` */
     bool same_x;
 } cpu_layer;
 
@@ -45,7 +49,10 @@ struct pada_device {
     char description[64];
     cpu_layer *layers; /* one per instruction */
     int cap_layers;
-    cpu_buffer packed, partials, threads;
+    cpu_buffer packed, partials, threads, sums, spreads;
+    pada_team *team;                    /* NULL: this process has all images */
+    cpu_buffer kept, incoming, outcome; /* of a team; what others send; results of images */
+    int64_t kept_floats;
     int64_t thread_floats, local_floats, scratch_floats; /* of one thread's part of `threads` */
     int64_t chunk_floats;                                /* of one chunk's partials */
 };
@@ -82,6 +89,19 @@ static inline int cpu_chunk_first(int n_images, int n, int k)
     return (int)((int64_t)n_images * k / n);
 }
 
+/* The part of a batch that this process works on: some chunks whose sums are one node of the tree, and their images. */
+typedef struct cpu_share {
+    int n_chunks, first_chunk, end_chunk;
+    int n_images, first, end;
+} cpu_share;
+
+cpu_share pada_cpu_share(const pada_device *d, int n_images);
+/* The first image of chunk k of the batch. */
+static inline int cpu_share_chunk(const cpu_share *share, int k)
+{
+    return cpu_chunk_first(share->n_images, share->n_chunks, k);
+}
+
 int64_t pada_cpu_image_bytes(const pada_device *d, pada_shape shape);
 
 /* Images in a group of a stage. */
@@ -106,13 +126,40 @@ void pada_cpu_run(pada_device *d, const pada_program *q, const pada_bindings *b,
 
 /* cpu_norm.c: before the first stage, what forward reads of batch norms that have fixed statistics. */
 void pada_cpu_set_fixed_norms(const pada_program *q, const pada_bindings *b);
-/* At the end of a stage. Of a value, from the moments of its images: the statistics of its batch norms.
- * Of a sum, from those of NORM_SUMS: the coefficients dx = a dy + b x + c of its batch norms, and the gradients of
- * their scales and shifts. */
+/* At the end of a stage. Of a value, from the moments of the images of a share: sums, and spreads around the means
+ * that the sums of the whole batch say; from both of the whole batch the statistics of its batch norms. A number per
+ * channel. */
+void pada_cpu_add_moments(const pada_program *q, const pada_bindings *b, const pada_instr *instr,
+                          const cpu_share *share, double *sums);
+void pada_cpu_add_spreads(const pada_program *q, const pada_bindings *b, const pada_instr *instr,
+                          const cpu_share *share, const double *sums, double *spreads);
 void pada_cpu_finish_moments(const pada_program *q, const pada_bindings *b, const pada_instr *instr,
-                             int n_chunks);
+                             const double *sums, const double *spreads);
+/* Of a sum, from those of NORM_SUMS: sums, of dy and for each of its batch norms of dy (x - mean); from those of the
+ * whole batch the coefficients dx = a dy + b x + c of its batch norms, and the gradients of their scales and shifts. */
+void pada_cpu_add_norm_sums(const pada_program *q, const pada_bindings *b, const pada_instr *instr,
+                            const cpu_share *share, double *sums);
 void pada_cpu_finish_norm_sums(const pada_program *q, const pada_bindings *b,
-                               const pada_instr *instr, int n_chunks);
+                               const pada_instr *instr, const double *sums);
+
+/* cpu_sums.c: doubles that an instruction has in `sums`; whether it collects a gradient of weights; what is added up at
+ * the end of a stage, and at the end of a pass of a team. */
+int64_t pada_cpu_count_sums(const pada_program *q, const pada_instr *instr);
+bool pada_cpu_is_layer_grad(const pada_instr *instr);
+void pada_cpu_finish_stage(pada_device *d, const pada_program *q, const pada_bindings *b,
+                           const pada_stage *stage, const cpu_share *share);
+void pada_cpu_finish_backward(pada_device *d, const pada_program *q, const pada_bindings *b,
+                              const cpu_share *share);
+
+/* cpu_team.c: backend.h. */
+pada_status pada_cpu_divide(pada_device *d, pada_team *team);
+void pada_cpu_share_of(const pada_device *d, int n_images, int *first, int *end);
+pada_status pada_cpu_finish(pada_device *d);
+/* Finish the tree above the own share: of n numbers, everybody has the sums of the whole batch. */
+void pada_cpu_join_doubles(pada_device *d, const cpu_share *share, double *sums, int64_t n);
+void pada_cpu_join_floats(pada_device *d, const cpu_share *share, float *sums, int64_t n);
+/* Everybody gets what the images of everybody have given. */
+void pada_cpu_join_results(pada_device *d, const pada_program *q, const pada_bindings *b);
 
 /* Vector operations on ranges of parameter-shaped buffers; backend.h. */
 void pada_cpu_fill_zero(pada_device *d, void *x, const pada_range *ranges, int n);

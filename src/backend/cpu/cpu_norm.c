@@ -19,7 +19,7 @@ static float param(const pada_bindings *b, int64_t offset, int c, float otherwis
 /* Channels whose sums over the batch are made together: the numbers of an image lie side by side. */
 enum { SLICE = 32 };
 
-/* One sum per channel and chunk. */
+/* One sum per channel and chunk of a share. */
 typedef struct chunk_sums {
     double at[CPU_MAX_CHUNKS][SLICE];
 } chunk_sums;
@@ -30,13 +30,16 @@ static int slice_width(int first, int channels)
 }
 
 /* Sums the chunks' parts as a binary tree, which processes with a half, a quarter or an eighth of
- * the chunks can build, too, into those of chunk 0. `n_chunks` is a power of two. */
-static void tree_sum(chunk_sums *parts, int n_chunks, int n)
+ * the chunks can build, too. The number of chunks is a power of two. */
+static void tree_sum(chunk_sums *parts, const cpu_share *share, int n, double *sums)
 {
+    const int n_chunks = share->end_chunk - share->first_chunk;
+
     for (int step = 1; step < n_chunks; step *= 2)
         for (int i = 0; i < n_chunks; i += 2 * step)
             for (int c = 0; c < n; c++)
                 parts->at[i][c] += parts->at[i + step][c];
+    memcpy(sums, parts->at[0], (size_t)n * sizeof *sums);
 }
 
 /* What forward reads of batch norm t. Channels of padding get zeros, since zero times what other paths left there must
@@ -121,71 +124,110 @@ static void add_spread(double *restrict to, const float *p, int64_t vector, doub
     }
 }
 
-/* mean and 1/deviation from the moments of the images, merged in double: within a chunk in the
- * order of the images, then by tree_sum. */
-void pada_cpu_finish_moments(const pada_program *q, const pada_bindings *b, const pada_instr *instr,
-                             int n_chunks)
+/* Moments are merged in double: within a chunk in the order of the images, then by tree_sum. */
+void pada_cpu_add_moments(const pada_program *q, const pada_bindings *b, const pada_instr *instr,
+                          const cpu_share *share, double *sums)
 {
     const pada_shape shape = q->nodes[instr->v].shape;
     const int64_t vector = cpu_vector_floats(shape.c);
-    const int n_images = q->n_images;
-    const double pixels = (double)shape.h * shape.w, count = pixels * n_images;
-    float *partial = work_at(b, instr->partial);
+    const double pixels = (double)shape.h * shape.w;
+    const float *partial = work_at(b, instr->partial);
+
+    for (int first = 0; first < shape.c; first += SLICE) {
+        const int n = slice_width(first, shape.c);
+        chunk_sums parts = {{{0}}};
+        for (int k = share->first_chunk; k < share->end_chunk; k++)
+            for (int i = cpu_share_chunk(share, k); i < cpu_share_chunk(share, k + 1); i++)
+                add_sum(parts.at[k - share->first_chunk], partial + (int64_t)i * 3 * vector + first,
+                        vector, pixels, n);
+        tree_sum(&parts, share, n, sums + first);
+    }
+}
+
+void pada_cpu_add_spreads(const pada_program *q, const pada_bindings *b, const pada_instr *instr,
+                          const cpu_share *share, const double *sums, double *spreads)
+{
+    const pada_shape shape = q->nodes[instr->v].shape;
+    const int64_t vector = cpu_vector_floats(shape.c);
+    const double pixels = (double)shape.h * shape.w, count = pixels * q->n_images;
+    const float *partial = work_at(b, instr->partial);
+
+    for (int first = 0; first < shape.c; first += SLICE) {
+        const int n = slice_width(first, shape.c);
+        chunk_sums parts = {{{0}}};
+        double m[SLICE];
+        for (int c = 0; c < n; c++)
+            m[c] = sums[first + c] / count;
+        for (int k = share->first_chunk; k < share->end_chunk; k++)
+            for (int i = cpu_share_chunk(share, k); i < cpu_share_chunk(share, k + 1); i++)
+                add_spread(parts.at[k - share->first_chunk],
+                           partial + (int64_t)i * 3 * vector + first, vector, pixels, m, n);
+        tree_sum(&parts, share, n, spreads + first);
+    }
+}
+
+/* mean and 1/deviation */
+void pada_cpu_finish_moments(const pada_program *q, const pada_bindings *b, const pada_instr *instr,
+                             const double *sums, const double *spreads)
+{
+    const pada_shape shape = q->nodes[instr->v].shape;
+    const int64_t vector = cpu_vector_floats(shape.c);
+    const double count = (double)shape.h * shape.w * q->n_images;
+    float *variances = work_at(b, instr->partial); /* nobody reads the images' sums any more */
     float *mean = work_at(b, q->node_plans[instr->v].stats), *rstd = mean + vector;
 
     /* Channels of padding, as in clear_norm. */
     memset(mean, 0, (size_t)(2 * vector) * sizeof *mean);
-
-    for (int first = 0; first < shape.c; first += SLICE) {
-        const int n = slice_width(first, shape.c);
-        chunk_sums sum = {{{0}}}, spread = {{{0}}};
-        double m[SLICE];
-        for (int k = 0; k < n_chunks; k++)
-            for (int i = cpu_chunk_first(n_images, n_chunks, k);
-                 i < cpu_chunk_first(n_images, n_chunks, k + 1); i++)
-                add_sum(sum.at[k], partial + (int64_t)i * 3 * vector + first, vector, pixels, n);
-        tree_sum(&sum, n_chunks, n);
-        for (int c = 0; c < n; c++)
-            m[c] = sum.at[0][c] / count;
-        for (int k = 0; k < n_chunks; k++)
-            for (int i = cpu_chunk_first(n_images, n_chunks, k);
-                 i < cpu_chunk_first(n_images, n_chunks, k + 1); i++)
-                add_spread(spread.at[k], partial + (int64_t)i * 3 * vector + first, vector, pixels,
-                           m, n);
-        tree_sum(&spread, n_chunks, n);
-        for (int c = 0; c < n; c++) {
-            const double found = spread.at[0][c] / count, variance = found < 0 ? 0 : found;
-            mean[first + c] = (float)m[c];
-            rstd[first + c] = (float)(1 / sqrt(variance + q->norm_epsilon));
-            partial[first + c] = (float)variance; /* nobody reads these sums any more */
-        }
+    for (int c = 0; c < shape.c; c++) {
+        const double found = spreads[c] / count, variance = found < 0 ? 0 : found;
+        mean[c] = (float)(sums[c] / count);
+        rstd[c] = (float)(1 / sqrt(variance + q->norm_epsilon));
+        variances[c] = (float)variance;
     }
-    finish_norms(q, b, instr->v, partial);
+    finish_norms(q, b, instr->v, variances);
 }
 
-/* The sums over the batch of n channels that the images' sums have from `at` on. */
-static void add_images(const pada_program *q, const float *at, int64_t image, int n, int n_chunks,
-                       chunk_sums *sums)
+/* The sums of a channel vector that the images have from `at` on. */
+static void add_images(const float *at, int64_t image, int channels, const cpu_share *share,
+                       double *sums)
 {
-    *sums = (chunk_sums){{{0}}};
-    for (int k = 0; k < n_chunks; k++)
-        for (int i = cpu_chunk_first(q->n_images, n_chunks, k);
-             i < cpu_chunk_first(q->n_images, n_chunks, k + 1); i++)
-            for (int c = 0; c < n; c++)
-                sums->at[k][c] += at[i * image + c];
-    tree_sum(sums, n_chunks, n);
+    for (int first = 0; first < channels; first += SLICE) {
+        const int n = slice_width(first, channels);
+        chunk_sums parts = {{{0}}};
+        for (int k = share->first_chunk; k < share->end_chunk; k++)
+            for (int i = cpu_share_chunk(share, k); i < cpu_share_chunk(share, k + 1); i++)
+                for (int c = 0; c < n; c++)
+                    parts.at[k - share->first_chunk][c] += at[i * image + first + c];
+        tree_sum(&parts, share, n, sums + first);
+    }
+}
+
+void pada_cpu_add_norm_sums(const pada_program *q, const pada_bindings *b, const pada_instr *instr,
+                            const cpu_share *share, double *sums)
+{
+    const pada_node *node = &q->nodes[instr->v];
+    const int channels = node->shape.c;
+    const int64_t vector = cpu_vector_floats(channels), image = (1 + node->n_terms) * vector;
+    const float *partial = work_at(b, instr->partial);
+
+    add_images(partial, image, channels, share, sums);
+    for (int k = 0; k < node->n_terms; k++) {
+        if (q->terms[node->first_term + k].kind != PADA_TERM_BATCHNORM) continue;
+        partial += vector;
+        sums += channels;
+        add_images(partial, image, channels, share, sums);
+    }
 }
 
 void pada_cpu_finish_norm_sums(const pada_program *q, const pada_bindings *b,
-                               const pada_instr *instr, int n_chunks)
+                               const pada_instr *instr, const double *sums)
 {
     const pada_node *node = &q->nodes[instr->v];
-    const int64_t vector = cpu_vector_floats(node->shape.c);
-    const int64_t image = (1 + node->n_terms) * vector;
+    const int channels = node->shape.c;
+    const int64_t vector = cpu_vector_floats(channels);
     const double count = (double)node->shape.h * node->shape.w * q->n_images;
-    const float *partial = work_at(b, instr->partial);
+    const double *products = sums;
     float *grads = b->grads;
-    int row = 0;
 
     for (int k = 0; k < node->n_terms; k++) {
         const pada_term *term = &q->terms[node->first_term + k];
@@ -194,24 +236,16 @@ void pada_cpu_finish_norm_sums(const pada_program *q, const pada_bindings *b,
         float *coef = work_at(b, q->term_plans[node->first_term + k].coef);
         /* Padding, as in clear_norm. */
         memset(coef, 0, (size_t)(3 * vector) * sizeof *coef);
-        row++;
-        for (int first = 0; first < node->shape.c; first += SLICE) {
-            const int n = slice_width(first, node->shape.c);
-            chunk_sums dy, products; /* of dy, and of dy (x - mean) */
-            add_images(q, partial + first, image, n, n_chunks, &dy);
-            add_images(q, partial + row * vector + first, image, n, n_chunks, &products);
-            for (int i = 0; i < n; i++) {
-                const int c = first + i;
-                const double sum = dy.at[0][i], product = products.at[0][i];
-                const double slope = (double)rstd[c] * rstd[c] * rstd[c] * product / count;
-                const double scale = param(b, term->norm.scale, c, 1);
-                coef[c] = (float)(scale * rstd[c]);
-                coef[vector + c] = (float)(scale * -slope);
-                coef[2 * vector + c] = (float)(scale * (slope * mean[c] - rstd[c] * sum / count));
-                if (term->norm.scale >= 0)
-                    grads[term->norm.scale + c] += (float)(rstd[c] * product);
-                if (term->norm.shift >= 0) grads[term->norm.shift + c] += (float)sum;
-            }
+        products += channels;
+        for (int c = 0; c < channels; c++) {
+            const double sum = sums[c], product = products[c];
+            const double slope = (double)rstd[c] * rstd[c] * rstd[c] * product / count;
+            const double scale = param(b, term->norm.scale, c, 1);
+            coef[c] = (float)(scale * rstd[c]);
+            coef[vector + c] = (float)(scale * -slope);
+            coef[2 * vector + c] = (float)(scale * (slope * mean[c] - rstd[c] * sum / count));
+            if (term->norm.scale >= 0) grads[term->norm.scale + c] += (float)(rstd[c] * product);
+            if (term->norm.shift >= 0) grads[term->norm.shift + c] += (float)sum;
         }
     }
 }

@@ -5,9 +5,6 @@
 #include "backend/cpu/cpu_device.h"
 #include "base/elementary.h"
 
-/* Elements of a weight gradient added up in one go, so that the chunks' parts stay in L1. */
-enum { REDUCE_SLICE = 512 };
-
 /* ---- one group of images ---- */
 
 typedef struct run {
@@ -458,12 +455,6 @@ static void run_instr(const group *g, int i)
 
 /* ---- stages ---- */
 
-static bool is_layer_grad(const pada_instr *instr)
-{
-    return instr->code == PADA_CODE_CONV_BWD || instr->code == PADA_CODE_LINEAR_BWD ||
-           instr->code == PADA_CODE_CONSTANT_BWD;
-}
-
 /* A run of consecutive images that one thread takes: a chunk where weight gradients are collected,
  * otherwise a group, which balances better. */
 typedef struct portion {
@@ -478,7 +469,7 @@ static void clear_gradients(const group *g, const pada_stage *stage)
     for (int i = stage->first; i < stage->first + stage->count; i++) {
         const cpu_layer *layer = &d->layers[i];
         const pada_node *node = &g->r->q->nodes[g->r->q->instrs[i].v];
-        if (!is_layer_grad(&g->r->q->instrs[i])) continue;
+        if (!pada_cpu_is_layer_grad(&g->r->q->instrs[i])) continue;
         float *weights = partials(g, layer),
               *bias = weights + cpu_round_up(layer->weights, CPU_UNIT);
         if (layer->kernel)
@@ -495,7 +486,7 @@ static void unpack_gradients(const group *g, const pada_stage *stage)
     const pada_device *d = g->r->d;
 
     for (int i = stage->first; i < stage->first + stage->count; i++)
-        if (is_layer_grad(&g->r->q->instrs[i]) && d->layers[i].kernel)
+        if (pada_cpu_is_layer_grad(&g->r->q->instrs[i]) && d->layers[i].kernel)
             d->layers[i].kernel->unpack_grad(&g->r->q->nodes[g->r->q->instrs[i].v].conv,
                                              g->accumulators + d->layers[i].accumulator,
                                              partials(g, &d->layers[i]));
@@ -528,73 +519,8 @@ static void run_portion(const run *r, const pada_stage *stage, portion p, int si
 static bool has_gradients(const pada_program *q, const pada_stage *stage)
 {
     for (int i = stage->first; i < stage->first + stage->count; i++)
-        if (is_layer_grad(&q->instrs[i])) return true;
+        if (pada_cpu_is_layer_grad(&q->instrs[i])) return true;
     return false;
-}
-
-static void add_vector(float *restrict to, const float *restrict from, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        to[i] += from[i];
-}
-
-/* Adds the chunks' gradients of elements [first, end) of a tensor to `grad_to`, as a binary tree (cpu_norm.c). */
-static void add_partials(const run *r, int64_t partial, float *grad_to, int64_t first, int64_t end,
-                         int n_chunks)
-{
-    const int64_t chunk = r->d->chunk_floats;
-    float *parts = r->d->partials.data + partial + first;
-
-    for (int step = 1; step < n_chunks; step *= 2)
-        for (int i = 0; i < n_chunks; i += 2 * step)
-            add_vector(parts + i * chunk, parts + (i + step) * chunk, end - first);
-    add_vector(grad_to + first, parts, end - first);
-}
-
-/* Slice `slice` of the weight gradients of instruction i; false if it has fewer slices. */
-static bool reduce_slice(const run *r, int i, int slice, int n_chunks)
-{
-    const pada_node *node = &r->q->nodes[r->q->instrs[i].v];
-    const cpu_layer *layer = &r->d->layers[i];
-    const int64_t first = (int64_t)slice * REDUCE_SLICE;
-    const int64_t end =
-        first + REDUCE_SLICE < layer->weights ? first + REDUCE_SLICE : layer->weights;
-    float *grads = r->b->grads;
-
-    if (slice == 0 && node->bias >= 0)
-        add_partials(r, layer->partial + cpu_round_up(layer->weights, CPU_UNIT), grads + node->bias,
-                     0, node->shape.c, n_chunks);
-    if (first >= layer->weights) return false;
-    add_partials(r, layer->partial, grads + node->weight, first, end, n_chunks);
-    return true;
-}
-
-/* Whether instruction k collects a gradient of the same weights as i. */
-static bool shares_weights(const run *r, int i, int k)
-{
-    const pada_program *q = r->q;
-
-    return is_layer_grad(&q->instrs[k]) &&
-           q->nodes[q->instrs[k].v].weight == q->nodes[q->instrs[i].v].weight;
-}
-
-/* Several instructions of a stage may have the same weights; the first one adds up all of them. */
-static void reduce_gradients(const run *r, const pada_stage *stage, int i, int n_chunks)
-{
-    for (int k = stage->first; k < i; k++)
-        if (shares_weights(r, i, k)) return;
-    for (int k = i; k < stage->first + stage->count; k++)
-        if (shares_weights(r, i, k))
-            for (int slice = 0; reduce_slice(r, k, slice, n_chunks); slice++) {}
-}
-
-static void finish_instr(const run *r, const pada_stage *stage, int i, int n_chunks)
-{
-    const pada_instr *instr = &r->q->instrs[i];
-
-    if (instr->stats) pada_cpu_finish_moments(r->q, r->b, instr, n_chunks);
-    if (instr->code == PADA_CODE_NORM_SUMS) pada_cpu_finish_norm_sums(r->q, r->b, instr, n_chunks);
-    if (is_layer_grad(instr)) reduce_gradients(r, stage, i, n_chunks);
 }
 
 /* A loop of the pool over the images or the instructions of one stage. */
@@ -602,7 +528,7 @@ typedef struct loop {
     const run *r;
     const pada_stage *stage; /* NULL: all stages of the run */
     int first;               /* instruction of item 0 */
-    int n_chunks;
+    cpu_share share;
     int group;      /* images that run together */
     int n_portions; /* chunks, or groups */
     bool by_chunk;
@@ -626,41 +552,45 @@ static void pack_item(void *context, int item, int thread)
 static void portion_item(void *context, int item, int thread)
 {
     const loop *l = context;
-    const int n_images = l->r->q->n_images, k = l->back ? l->n_portions - 1 - item : item;
+    const int k = l->back ? l->n_portions - 1 - item : item;
+    const int chunk = l->share.first_chunk + k, first = l->share.first + k * l->group;
     portion p;
 
     if (l->by_chunk)
-        p = (portion){cpu_chunk_first(n_images, l->n_chunks, k),
-                      cpu_chunk_first(n_images, l->n_chunks, k + 1), k};
+        p = (portion){cpu_share_chunk(&l->share, chunk), cpu_share_chunk(&l->share, chunk + 1),
+                      chunk};
     else
-        p = (portion){k * l->group, k < l->n_portions - 1 ? (k + 1) * l->group : n_images, 0};
+        p = (portion){first, k < l->n_portions - 1 ? first + l->group : l->share.end, 0};
     run_portion(l->r, l->stage, p, l->group, l->back, thread);
-}
-
-static void finish_item(void *context, int item, int thread)
-{
-    const loop *l = context;
-
-    (void)thread;
-    finish_instr(l->r, l->stage, l->first + item, l->n_chunks);
 }
 
 static void run_stage(const run *r, int s)
 {
     const pada_stage *stage = &r->q->stages[s];
-    const int n_images = r->q->n_images;
     loop l = {.r = r,
               .stage = stage,
               .first = stage->first,
-              .n_chunks = cpu_chunk_count(n_images),
+              .share = pada_cpu_share(r->d, r->q->n_images),
               .group = pada_cpu_group_size(r->q, stage),
               /* What the stage before wrote last is still in cache. */
               .back = s % 2 == 1,
               .by_chunk = has_gradients(r->q, stage)};
 
-    l.n_portions = l.by_chunk ? l.n_chunks : (n_images + l.group - 1) / l.group;
+    const int n_images = l.share.end - l.share.first;
+    l.n_portions =
+        l.by_chunk ? l.share.end_chunk - l.share.first_chunk : (n_images + l.group - 1) / l.group;
     pada_pool_run(r->d->pool, l.n_portions, portion_item, &l);
-    pada_pool_run(r->d->pool, stage->count, finish_item, &l);
+    pada_cpu_finish_stage(r->d, r->q, r->b, stage, &l.share);
+}
+
+/* What all processes are to have after stage s. */
+static void join_pass(const run *r, int s)
+{
+    const cpu_share share = pada_cpu_share(r->d, r->q->n_images);
+
+    if (s + 1 == r->q->n_forward) pada_cpu_join_results(r->d, r->q, r->b);
+    if (s + 1 == r->q->n_stages && s >= r->q->n_forward)
+        pada_cpu_finish_backward(r->d, r->q, r->b, &share);
 }
 
 void pada_cpu_run(pada_device *d, const pada_program *q, const pada_bindings *b, int first,
@@ -672,6 +602,8 @@ void pada_cpu_run(pada_device *d, const pada_program *q, const pada_bindings *b,
 
     if (first == 0) pada_cpu_set_fixed_norms(q, b);
     pada_pool_run(d->pool, last->first + last->count - pack.first, pack_item, &pack);
-    for (int s = first; s < first + count; s++)
+    for (int s = first; s < first + count; s++) {
         run_stage(&r, s);
+        if (d->team) join_pass(&r, s);
+    }
 }
