@@ -4,7 +4,11 @@
 
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
+
+#include "base/hash.h"
 
 #define MAX_THREADS 65536
 
@@ -26,17 +30,35 @@ static int from_environment(void)
     return *text == '\0' || *text == ',' ? (int)n : 0;
 }
 
-int pada_threads_default(void)
+static int count_cpus(void)
 {
     cpu_set_t allowed;
-    int n = from_environment();
 
-    if (n > 0) return n;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
-        n = CPU_COUNT(&allowed);
-    } else {
-        /* More CPUs than a cpu_set_t holds. */
-        n = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    }
-    return n > 0 ? n : 1;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return CPU_COUNT(&allowed);
+    return (int)sysconf(_SC_NPROCESSORS_ONLN); /* more CPUs than a cpu_set_t holds */
+}
+
+int pada_threads_shared(int n)
+{
+    const int wanted = from_environment(), share = count_cpus() / n;
+
+    if (wanted > 0) return wanted;
+    return share > 0 ? share : 1;
+}
+
+int pada_threads_default(void)
+{
+    return pada_threads_shared(1);
+}
+
+uint64_t pada_threads_place(void)
+{
+    cpu_set_t allowed;
+    struct utsname machine = {0};
+
+    CPU_ZERO(&allowed);
+    (void)sched_getaffinity(0, sizeof allowed, &allowed);
+    uname(&machine);
+    return pada_hash(&allowed, sizeof allowed,
+                     pada_hash(machine.nodename, strlen(machine.nodename), 0));
 }

@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "cli/help.h"
-#include "cli/job_team.h"
 #include "cli/stop_signal.h"
 #include "run/space_args.h"
 
@@ -70,7 +69,6 @@ pada_status pada_call_run(const char *name, int argc, const char *const *argv)
     pada_call call;
 
     PADA_TRY(pada_command_find(&command, name));
-    if (command->in_team) PADA_TRY(pada_job_join());
     if (command->stoppable) (void)pada_stop_signal();
     PADA_TRY(pada_call_open(&call, command, argc, argv));
     const pada_status st = run_open(&call, argc, argv);

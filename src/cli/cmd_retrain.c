@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/data_open.h"
+#include "cli/job_team.h"
 #include "cli/stop_signal.h"
 #include "cli/train_view.h"
 #include "run/retraining.h"
@@ -37,6 +38,7 @@ static pada_status train_network(retrain *r, const pada_options *options,
         &(pada_training_host){.open_data = pada_data_open,
                               .is_quiet = r->retraining.train_args.quiet || r->view.json,
                               .stop = pada_stop_signal(),
+                              .team = pada_job_team(),
                               .listener = pada_train_view_listener(&r->view)},
         results);
     pada_meter_end(&r->view.meter);
@@ -66,7 +68,7 @@ static pada_status run(void *self, const pada_options *options)
     pada_train_view_init(&r->view, r->retraining.train_args.quiet, r->retraining.out,
                          &r->retraining.about.space);
     pada_status st = train_network(r, options, &results);
-    if (st == PADA_OK) st = print_results(r, &results);
+    if (st == PADA_OK && results.n > 0) st = print_results(r, &results);
     pada_retrain_results_deinit(&results);
     pada_train_view_deinit(&r->view);
     pada_retraining_close(&r->retraining);
@@ -100,6 +102,7 @@ const pada_command pada_command_retrain = {
     .prepare = prepare,
     .bind = bind,
     .stoppable = true,
+    .in_team = true,
     .run = run,
     .deinit = deinit,
 };

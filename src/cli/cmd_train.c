@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/data_open.h"
+#include "cli/job_team.h"
 #include "cli/stop_signal.h"
 #include "cli/train_view.h"
 #include "engine/engine_weights.h"
@@ -37,6 +38,7 @@ static pada_status train_supernet(train *t, const pada_options *options)
         &(pada_training_host){.open_data = pada_data_open,
                               .is_quiet = t->training.train_args.quiet || t->view.json,
                               .stop = pada_stop_signal(),
+                              .team = pada_job_team(),
                               .listener = pada_train_view_listener(&t->view)});
 }
 
@@ -81,6 +83,7 @@ const pada_command pada_command_train = {
     .prepare = prepare,
     .bind = bind,
     .stoppable = true,
+    .in_team = true,
     .run = run,
     .deinit = deinit,
 };

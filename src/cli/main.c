@@ -10,12 +10,14 @@
 static pada_status run(int argc, const char *const *argv)
 {
     const char *name = argc > 1 ? argv[1] : "help";
+    const pada_command *command;
     const bool is_help = strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0;
 
     if (strcmp(name, "--version") == 0) {
         printf("pada %s\n", pada_version());
         return PADA_OK;
     }
+    if (pada_command_find(&command, name) == PADA_OK && command->in_team) PADA_TRY(pada_job_join());
     return pada_call_run(is_help ? "help" : name, argc > 2 ? argc - 2 : 0, argv + 2);
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "cli/job_team.h"
 #include "cli/print.h"
 
 const pada_opt pada_train_view_options[] = {
@@ -120,7 +121,7 @@ static void show_message(void *context, const char *text)
 void pada_train_view_init(pada_train_view *view, bool quiet, const char *run,
                           const pada_space *space)
 {
-    pada_meter_init(&view->meter, quiet, view->json);
+    pada_meter_init(&view->meter, quiet || pada_team_rank(pada_job_team()) > 0, view->json);
     view->run = run;
     view->space = space;
 }
@@ -132,6 +133,7 @@ void pada_train_view_deinit(pada_train_view *view)
 
 pada_train_listener pada_train_view_listener(pada_train_view *view)
 {
+    if (pada_team_rank(pada_job_team()) > 0) return (pada_train_listener){0};
     return (pada_train_listener){.context = view,
                                  .step_seconds = 0.1,
                                  .step = view->meter.mode == PADA_METER_LIVE ? show_step : NULL,

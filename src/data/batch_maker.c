@@ -51,6 +51,11 @@ pada_status pada_batch_maker_put(const pada_batch_maker *m, int i, int image, co
     return PADA_OK;
 }
 
+void pada_batch_maker_put_label(const pada_batch_maker *m, int i, int image)
+{
+    m->labels[i] = m->data->ops->label(m->data, m->split, image);
+}
+
 pada_batch pada_batch_maker_batch(const pada_batch_maker *m, int n)
 {
     return (pada_batch){.n = n,

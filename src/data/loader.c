@@ -85,12 +85,18 @@ static pada_status make_images(const pada_loader *l, int first, int n)
 {
     const pada_loader_desc *d = &l->desc;
     const pada_batch_maker *to = &l->slots[first / d->batch_size % N_SLOTS];
+    const int count = batch_count(l, first / d->batch_size);
+    int read_from = 0, read_to = count;
 
+    if (d->share) d->share(d->reader, count, &read_from, &read_to);
     for (int position = first; position < first + n; position++) {
         const pada_draw draw = {
             .seed = d->seed, .epoch = l->epoch.number, .position = position, .changes = d->changes};
-        PADA_TRY(pada_batch_maker_put(to, position % d->batch_size, image_at(l, position),
-                                      d->augment ? &draw : NULL));
+        const int i = position % d->batch_size, image = image_at(l, position);
+        if (i >= read_from && i < read_to)
+            PADA_TRY(pada_batch_maker_put(to, i, image, d->augment ? &draw : NULL));
+        else
+            pada_batch_maker_put_label(to, i, image);
     }
     return PADA_OK;
 }

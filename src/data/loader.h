@@ -25,7 +25,10 @@ typedef struct pada_loader_desc {
     bool augment;         /* as augment.h; else the images are normalised only */
     pada_changes changes; /* of augmented images; what pada_changes_check refuses is PADA_EINVAL */
     bool held; /* the engine has the images: batches have picks instead, which changes must fit */
-    int n_threads; /* where images are much work; 0: OpenMP's default. Else one is enough */
+    /* The images [*first, *end) of a batch of n that somebody reads: the others are not made, their labels are. NULL: all. */
+    void (*share)(const void *reader, int n, int *first, int *end);
+    const void *reader; /* borrowed */
+    int n_threads;      /* where images are much work; 0: OpenMP's default. Else one is enough */
 } pada_loader_desc;
 
 /* Consecutive draws of an epoch. Pointers are borrowed until the next call for the loader. */

@@ -40,6 +40,8 @@ pada_status pada_team_broadcast(pada_team *team, void *data, size_t bytes, int r
 pada_status pada_team_exchange(pada_team *team, int peer, const void *out, void *in, size_t bytes);
 /* Returns when everybody is here. */
 pada_status pada_team_barrier(pada_team *team);
+/* Whether any process says so; everybody gets the same answer. */
+pada_status pada_team_any(pada_team *team, bool mine, bool *any);
 /* What has made a call above fail, now or before; PADA_OK: nothing. Says nothing to others. */
 pada_status pada_team_failure(const pada_team *team);
 /* Fails everywhere if `st` is a failure anywhere; the message is that of the first process that failed. */

@@ -133,16 +133,27 @@ pada_status pada_team_exchange(pada_team *team, int peer, const void *out, void 
 }
 
 /* In round k everybody hears of 2^k more. */
-pada_status pada_team_barrier(pada_team *team)
+pada_status pada_team_any(pada_team *team, bool mine, bool *any)
 {
     const int size = pada_team_size(team), rank = pada_team_rank(team);
-    char here = 1, there;
+    char here = mine, there = 0;
     pada_status st;
 
+    *any = mine;
     if (is_over(team, &st)) return st;
-    for (int step = 1; st == PADA_OK && step < size; step *= 2)
+    for (int step = 1; st == PADA_OK && step < size; step *= 2) {
         st = pass_on(team, (rank + step) % size, &here, (rank + size - step) % size, &there, 1);
+        here |= there;
+    }
+    *any = here != 0;
     return st;
+}
+
+pada_status pada_team_barrier(pada_team *team)
+{
+    bool any;
+
+    return pada_team_any(team, false, &any);
 }
 
 pada_status pada_team_agree(pada_team *team, pada_status st)

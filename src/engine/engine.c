@@ -247,6 +247,28 @@ pada_status pada_engine_hold(pada_engine *e, const pada_dataset *data, pada_spli
     return PADA_OK;
 }
 
+pada_status pada_engine_divide(pada_engine *e, pada_team *team)
+{
+    if (!team && !e->is_divided) return PADA_OK;
+    if (!e->backend->divide)
+        return PADA_FAIL(
+            PADA_EUNSUPPORTED,
+            "the %s backend does not divide batches among processes; --backend cpu does",
+            e->backend->name);
+    e->is_prepared = false; /* there is more to make room for */
+    e->is_divided = team != NULL;
+    return e->backend->divide(e->device, team);
+}
+
+void pada_engine_share(const void *engine, int n, int *first, int *end)
+{
+    const pada_engine *e = engine;
+
+    *first = 0;
+    *end = n;
+    if (e->is_divided) e->backend->share(e->device, n, first, end);
+}
+
 pada_status pada_engine_check_data(const pada_engine *e, const pada_dataset *data)
 {
     const pada_space_sizes *net = &e->space.config;

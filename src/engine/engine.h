@@ -80,6 +80,12 @@ pada_status pada_engine_hold(pada_engine *e, const pada_dataset *data, pada_spli
 /* Whether it has them. False on backends that read the host's memory. */
 bool pada_engine_holds(const pada_engine *e, const pada_dataset *data, pada_split split);
 
+/* From now on the processes of a team, which make the same calls, divide the images of every batch among them
+ * (backend.h); NULL ends it. A backend that cannot is PADA_EUNSUPPORTED. The engine never closes a team. */
+pada_status pada_engine_divide(pada_engine *e, pada_team *team);
+/* The images [*first, *end) of a batch of n that this process reads; labels it reads of all. For loaders. */
+void pada_engine_share(const void *engine, int n, int *first, int *end);
+
 /* PADA_EINVAL if the network has other classes or reads images of another size. */
 pada_status pada_engine_check_data(const pada_engine *e, const pada_dataset *data);
 /* Runs a path on a batch. Images have the space's size; labels out of range are PADA_EDATA. */

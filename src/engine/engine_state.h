@@ -114,6 +114,7 @@ struct pada_engine {
     kept_plan plans[N_PLANS];
     int current;      /* the one that ran last */
     bool is_prepared; /* the device is, for that one */
+    bool is_divided;  /* among processes */
     /* Buffers of the backend, all with the map of `params` but for the work buffer. */
     void *weights, *grads, *work;
     const pada_optimizer *optimizer;

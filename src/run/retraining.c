@@ -159,6 +159,7 @@ static pada_status open_all(pada_retraining *r, const pada_options *options,
     PADA_TRY(take_from_run(r, options));
     PADA_TRY(open_data(r, host));
     PADA_TRY(choose_network(r, host));
+    PADA_TRY(pada_host_threads(host, &r->engine_args));
     PADA_TRY(pada_evaluator_create(
         &r->evaluator,
         &(pada_evaluator_desc){.data = r->data, .split = r->test, .batch_size = batch_size}));
@@ -203,6 +204,8 @@ static pada_status train(pada_retraining *r, const pada_options *options,
                                            .lock = &r->lock,
                                            .config = config.data,
                                            .start = pada_text_str(&start),
+                                           .team = host->team,
+                                           .build = pada_run_build(),
                                            .best = keeps_best(r) ? &r->about : NULL,
                                            .checkpoint_seconds = r->train_args.checkpoint_seconds,
                                            .checkpoint_steps = r->checkpoint_steps,
@@ -281,6 +284,7 @@ pada_status pada_retraining_run(pada_retraining *r, const pada_options *options,
     PADA_TRY(check_usage(r));
     PADA_TRY(open_all(r, options, host));
     PADA_TRY(train(r, options, host));
+    if (pada_team_rank(host->team) > 0) return PADA_OK; /* the first process tests */
     return finish(r, results);
 }
 

@@ -16,6 +16,11 @@ static json_t *utc_now(void)
     return json_string(text);
 }
 
+const char *pada_run_build(void)
+{
+    return PADA_COMMIT " " PADA_BUILD_TYPE " " __VERSION__;
+}
+
 pada_status pada_run_env(const pada_engine *e, const pada_dataset *data, pada_text *out)
 {
     struct utsname machine = {0};

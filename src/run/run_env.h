@@ -9,4 +9,7 @@
  * influences the run; a run resumes with the backend it began with (run_starts.h). */
 pada_status pada_run_env(const pada_engine *e, const pada_dataset *data, pada_text *out);
 
+/* Which pada this is: version, commit, build, compiler. */
+const char *pada_run_build(void);
+
 #endif

@@ -91,6 +91,7 @@ static pada_status open_all(pada_training *t, const pada_training_host *host)
     if (t->recipe.validate > 0) data.splits |= PADA_SPLIT_BIT(pada_split_to_choose(splits));
     PADA_TRY(pada_host_open_data(host, &t->data, &t->data_args, &data));
     PADA_TRY(pada_space_for_data(&t->space, &t->space_args, t->data));
+    PADA_TRY(pada_host_threads(host, &t->engine_args));
     return pada_training_engine(&t->engine, &t->engine_args, &t->space, t->strategy->statistics,
                                 t->data, &t->recipe, (int)t->recipe.batch_size);
 }
@@ -107,6 +108,8 @@ static pada_status train(pada_training *t, const char *config, const char *start
                                          .lock = &t->lock,
                                          .config = config,
                                          .start = start,
+                                         .team = host->team,
+                                         .build = pada_run_build(),
                                          .checkpoint_seconds = t->train_args.checkpoint_seconds,
                                          .checkpoint_steps = t->checkpoint_steps,
                                          .max_seconds = t->train_args.max_seconds,

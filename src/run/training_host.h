@@ -3,6 +3,7 @@
 #define PADA_RUN_TRAINING_HOST_H
 
 #include "run/data_args.h"
+#include "run/engine_args.h"
 #include "train/trainer.h"
 
 /* Everything is borrowed; zeros are nobody. */
@@ -12,12 +13,15 @@ typedef struct pada_training_host {
                              const pada_dataset_desc *desc);
     bool is_quiet; /* only messages that matter */
     const volatile sig_atomic_t *stop;
+    pada_team *team; /* that trains together; NULL: this process alone */
     pada_train_listener listener;
 } pada_training_host;
 
 /* Opens images the host's way, and tells it of those that were set aside. */
 pada_status pada_host_open_data(const pada_training_host *host, pada_dataset **out,
                                 pada_data_args *args, const pada_dataset_desc *desc);
+/* Of processes that share CPUs, each takes its part, unless it was told how many threads to take. */
+pada_status pada_host_threads(const pada_training_host *host, pada_engine_args *args);
 /* A line for people. */
 void pada_host_say(const pada_training_host *host, const char *text);
 

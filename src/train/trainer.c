@@ -52,6 +52,8 @@ static pada_status make_loaders(trainer *t)
                              .batch_size = (int)recipe->batch_size,
                              .seed = recipe->seed,
                              .augment = recipe->augment,
+                             .share = pada_engine_share,
+                             .reader = t->desc->engine,
                              .n_threads = t->env.n_threads};
 
     PADA_TRY(pada_recipe_changes(recipe, &desc.changes));
@@ -136,6 +138,7 @@ static pada_status begin(trainer *t)
     const pada_recipe *recipe = desc->recipe;
 
     PADA_TRY(pada_engine_check_data(desc->engine, desc->data));
+    PADA_TRY(pada_engine_divide(desc->engine, desc->team));
     t->env = (pada_strategy_env){.space = pada_engine_space(desc->engine),
                                  .params = pada_engine_params(desc->engine),
                                  .data = desc->data,
@@ -176,6 +179,7 @@ static void end(trainer *t)
     if (t->strategy && t->desc->strategy->deinit) t->desc->strategy->deinit(t->strategy);
     pada_loader_destroy(t->loader);
     pada_validation_deinit(&t->validation);
+    (void)pada_engine_divide(t->desc->engine, NULL);
     pada_free(t->strategy);
     pada_free(t->images_of);
     pada_free(t->labels);
@@ -215,20 +219,23 @@ static void report_progress(trainer *t, pada_progress *out)
                            .images = t->images + log.n_images};
 }
 
-/* Whether somebody or the clock wants the run to stop now. */
-static bool must_stop(const trainer *t)
+/* Whether somebody or the clock wants the run to stop now, here or in another process of the team. After every step: what
+ * a failure of the team has left is not to be written. */
+static pada_status ask_to_stop(trainer *t)
 {
     const pada_train_desc *desc = t->desc;
+    const bool mine =
+        (desc->stop && *desc->stop) ||
+        (desc->max_seconds > 0 && pada_clock_seconds() - t->started >= desc->max_seconds);
 
-    if (desc->stop && *desc->stop) return true;
-    return desc->max_seconds > 0 && pada_clock_seconds() - t->started >= desc->max_seconds;
+    return pada_team_any(desc->team, mine, &t->must_stop);
 }
 
 static pada_status after_step(trainer *t)
 {
     const pada_train_desc *desc = t->desc;
 
-    if (must_stop(t) && !is_done(t)) {
+    if (t->must_stop && !is_done(t)) {
         PADA_TRY(pada__trainer_save(t));
         return PADA_FAIL(PADA_ESTOPPED,
                          "stopped after step %" PRId64 " of %" PRId64
@@ -282,7 +289,7 @@ static pada_status validate(trainer *t, const pada_epoch *epoch, pada_epoch_metr
     pada_engine_ema_swap(desc->engine);
     pada_status st =
         pada_validate(&t->validation, desc->engine, &t->within, epoch->index, epoch->last, metrics);
-    if (st == PADA_OK && desc->best)
+    if (st == PADA_OK && desc->best && is_writer(t))
         st = pada_keeper_offer(&t->keeper, desc->run, desc->best, desc->engine,
                                pada_epoch_metrics_get(metrics, "val_top1"));
     pada_engine_ema_swap(desc->engine);
@@ -322,7 +329,7 @@ static pada_status measure(trainer *t, const pada_epoch *epoch, pada_epoch_metri
     if (t->validation.loader) PADA_TRY(validate(t, epoch, metrics));
     pada_epoch_metrics_add(metrics, pada_clock_seconds() - t->epoch_started, "seconds");
     metrics->weights_hash = pada_engine_weights_hash(desc->engine);
-    return PADA_OK;
+    return pada__trainer_check_weights(t, metrics->weights_hash);
 }
 
 static pada_status finish_epoch(trainer *t, const pada_epoch *epoch)
@@ -339,8 +346,8 @@ static pada_status finish_epoch(trainer *t, const pada_epoch *epoch)
     report_progress(t, &progress);
     warn(t, &metrics);
     if (desc->listener.epoch) desc->listener.epoch(desc->listener.context, &progress, &metrics);
-    if (desc->run) PADA_TRY(pada_epoch_metrics_append(desc->run, &metrics));
-    if (t->now.last && t->table.n_phases > 1)
+    if (is_writer(t)) PADA_TRY(pada_epoch_metrics_append(desc->run, &metrics));
+    if (is_writer(t) && t->now.last && t->table.n_phases > 1)
         PADA_TRY(
             pada_family_keep(desc->run, epoch->phase, t->now.what.final, &t->within, desc->engine));
     t->position[0]++;
@@ -448,6 +455,7 @@ static pada_status run_epoch(trainer *t)
                                (int)t->position[1] * step_images));
     for (;;) {
         PADA_TRY(run_step(t, &epoch, n_images - (int)t->position[1] * step_images));
+        PADA_TRY(ask_to_stop(t));
         t->position[1]++;
         if (t->position[1] == t->now.n_steps) break;
         if (desc->listener.step && pada_clock_seconds() - t->told >= desc->listener.step_seconds) {
@@ -458,6 +466,7 @@ static pada_status run_epoch(trainer *t)
         PADA_TRY(after_step(t));
     }
     PADA_TRY(finish_epoch(t, &epoch));
+    PADA_TRY(pada_team_barrier(desc->team)); /* others may read what the writer has written */
     return after_step(t);
 }
 
@@ -476,7 +485,8 @@ pada_status pada_train(const pada_train_desc *desc)
     pada_status st;
 
     st = begin(&t);
-    if (st == PADA_OK && desc->run && desc->lock) st = pada_run_lock_take(desc->lock, desc->run);
+    if (st == PADA_OK && is_writer(&t) && desc->lock)
+        st = pada_run_lock_take(desc->lock, desc->run);
     if (st == PADA_OK) st = pada__trainer_resume(&t);
     while (st == PADA_OK && !is_done(&t))
         st = run_epoch(&t);

@@ -58,6 +58,11 @@ typedef struct pada_train_desc {
     pada_run_lock *lock;  /* taken for it, and left to the caller; NULL: the caller has it */
     const char *config;   /* RUN/config.yaml: stored, or compared (run_config.h); or NULL */
     const char *start;    /* JSON of this start, added to RUN/env.json; or NULL */
+    /* Processes that train together, each with such a description: the first one writes the folder, the others read
+     * checkpoints in it. NULL: this one alone. */
+    pada_team *team;
+    const char *
+        build; /* what must be the same in all processes of a team, besides `config` and the images; or NULL */
     /* of the one network: what validates better than ever is kept (keeper.h); NULL: not. Needs `run` and `validate`. */
     const pada_model_about *best;
     double checkpoint_seconds;         /* between checkpoints; 0: only at the end */

@@ -69,8 +69,7 @@ static pada_status with_state(trainer *t, pada_status (*use)(trainer *t, const p
 
 pada_status pada__trainer_save(trainer *t)
 {
-    if (!t->desc->run) return PADA_OK;
-    const pada_status st = with_state(t, save);
+    const pada_status st = is_writer(t) ? with_state(t, save) : PADA_OK;
     t->saved = pada_clock_seconds();
     return st;
 }
@@ -151,6 +150,8 @@ static pada_status store_papers(trainer *t)
 
     PADA_TRY(pada_data_card_init(&t->card, desc->data));
     PADA_TRY(pada_data_card_print(&t->card, false, &t->card_note));
+    PADA_TRY(pada__trainer_check_same(t));
+    if (!is_writer(t)) return PADA_OK;
     return pada_run_store(
         desc->run,
         &(pada_run_papers){.config = desc->config, .start = desc->start, .card = &t->card});
@@ -171,16 +172,20 @@ static pada_status tidy(const char *run)
     return PADA_OK;
 }
 
-pada_status pada__trainer_resume(trainer *t)
+/* What the first process has to have done before the others look into the folder. */
+static pada_status make_folder(trainer *t)
+{
+    if (!is_writer(t)) return PADA_OK;
+    PADA_TRY(tidy(t->desc->run));
+    return t->table.n_phases > 1 ? pada_family_begin(t->desc->run) : PADA_OK;
+}
+
+static pada_status resume_newest(trainer *t)
 {
     pada_text notes = {0};
     pada_state *state = NULL;
     pada_status st;
 
-    if (!t->desc->run) return PADA_OK;
-    PADA_TRY(store_papers(t));
-    PADA_TRY(tidy(t->desc->run));
-    if (t->table.n_phases > 1) PADA_TRY(pada_family_begin(t->desc->run));
     st = pada_checkpoint_open(&state, t->desc->run, &notes);
     if (notes.data) tell_lines(t, notes.data);
     if (st == PADA_OK && state) st = load(t, state);
@@ -193,6 +198,18 @@ pada_status pada__trainer_resume(trainer *t)
     t->first_step = steps_done(t);
     pada_state_destroy(state);
     pada_text_deinit(&notes);
-    if (st == PADA_OK && !is_done(t)) st = with_state(t, hold_room);
-    return st == PADA_OK ? rewind_metrics(t) : st;
+    return st;
+}
+
+pada_status pada__trainer_resume(trainer *t)
+{
+    if (!t->desc->run) return PADA_OK;
+    PADA_TRY(store_papers(t));
+    PADA_TRY(make_folder(t));
+    PADA_TRY(pada_team_barrier(t->desc->team));
+    PADA_TRY(resume_newest(t));
+    PADA_TRY(pada__trainer_check_resumed(t)); /* nobody reads checkpoints any more */
+    if (!is_writer(t)) return PADA_OK;
+    if (!is_done(t)) PADA_TRY(with_state(t, hold_room));
+    return rewind_metrics(t);
 }

@@ -29,6 +29,7 @@ typedef struct trainer {
     double started, epoch_started, saved, told; /* clock */
     int64_t images;     /* in the epochs of this process that have ended, less what was loaded */
     int64_t first_step; /* of this process */
+    bool must_stop;     /* after this step */
     double loss_sum;    /* of the first n_summed draws of the epoch */
     int n_summed, n_right;
     pada_data_card card; /* of the images; in runs with a folder */
@@ -62,6 +63,12 @@ static inline int batches_of_now(const trainer *t)
     return t->now.probes ? 1 : pada_strategy_batches(&t->env);
 }
 
+/* Whether this process writes the folder of the run. */
+static inline bool is_writer(const trainer *t)
+{
+    return t->desc->run && pada_team_rank(t->desc->team) == 0;
+}
+
 static inline void tell(const trainer *t, const char *text)
 {
     const pada_train_listener *listener = &t->desc->listener;
@@ -73,5 +80,11 @@ static inline void tell(const trainer *t, const char *text)
  * is any, from which the run resumes. */
 pada_status pada__trainer_save(trainer *t);
 pada_status pada__trainer_resume(trainer *t);
+
+/* trainer_team.c: whether all processes train the same; whether they have resumed at the same step with the same
+ * weights; whether these are still the same. PADA_EDATA names the first process that differs. */
+pada_status pada__trainer_check_same(const trainer *t);
+pada_status pada__trainer_check_resumed(const trainer *t);
+pada_status pada__trainer_check_weights(const trainer *t, uint64_t hash);
 
 #endif

@@ -41,6 +41,8 @@ pada_status pada_validation_init(pada_validation *what, pada_engine *e, const pa
         &(pada_loader_desc){.data = data,
                             .split = split,
                             .batch_size = batch_size < available ? batch_size : available,
+                            .share = pada_engine_share,
+                            .reader = e,
                             .held = pada_engine_holds(e, data, split)});
 }
 
