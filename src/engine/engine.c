@@ -247,7 +247,7 @@ pada_status pada_engine_hold(pada_engine *e, const pada_dataset *data, pada_spli
     return PADA_OK;
 }
 
-pada_status pada_engine_divide(pada_engine *e, pada_team *team)
+pada_status pada_engine_divide(pada_engine *e, pada_team *team, bool local_norms)
 {
     if (!team && !e->is_divided) return PADA_OK;
     if (!e->backend->divide)
@@ -255,9 +255,12 @@ pada_status pada_engine_divide(pada_engine *e, pada_team *team)
             PADA_EUNSUPPORTED,
             "the %s backend does not divide batches among processes; --backend cpu does",
             e->backend->name);
+    if (team && local_norms && e->gate)
+        return PADA_FAIL(PADA_EUNSUPPORTED,
+                         "--norm local: the gate of blocks learns from norms of the whole batch");
     e->is_prepared = false; /* there is more to make room for */
     e->is_divided = team != NULL;
-    return e->backend->divide(e->device, team);
+    return e->backend->divide(e->device, team, local_norms);
 }
 
 void pada_engine_share(const void *engine, int n, int *first, int *end)

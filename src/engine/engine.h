@@ -81,8 +81,9 @@ pada_status pada_engine_hold(pada_engine *e, const pada_dataset *data, pada_spli
 bool pada_engine_holds(const pada_engine *e, const pada_dataset *data, pada_split split);
 
 /* From now on the processes of a team, which make the same calls, divide the images of every batch among them
- * (backend.h); NULL ends it. A backend that cannot is PADA_EUNSUPPORTED. The engine never closes a team. */
-pada_status pada_engine_divide(pada_engine *e, pada_team *team);
+ * (backend.h); NULL ends it. A backend that cannot, and local norms where a gate learns from the sums of norms, are
+ * PADA_EUNSUPPORTED. The engine never closes a team. */
+pada_status pada_engine_divide(pada_engine *e, pada_team *team, bool local_norms);
 /* The images [*first, *end) of a batch of n that this process reads; labels it reads of all. For loaders. */
 void pada_engine_share(const void *engine, int n, int *first, int *end);
 

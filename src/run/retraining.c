@@ -91,6 +91,7 @@ pada_status pada_retraining_bind(pada_retraining *r, pada_options *options)
     PADA_TRY(pada_options_bind(options, pada_image_options, &r->data_args));
     PADA_TRY(pada_options_bind(options, pada_retrain_options, &r->recipe));
     PADA_TRY(pada_options_bind(options, pada_train_options, &r->train_args));
+    PADA_TRY(pada_options_bind(options, pada_together_options, &r->together_args));
     PADA_TRY(pada_options_bind(options, pada_engine_options, &r->engine_args));
     return pada_recipe_book_preset(options, r->preset, r->space_args.ops->name);
 }
@@ -160,6 +161,7 @@ static pada_status open_all(pada_retraining *r, const pada_options *options,
     PADA_TRY(open_data(r, host));
     PADA_TRY(choose_network(r, host));
     PADA_TRY(pada_host_threads(host, &r->engine_args));
+    pada_host_together(host, &r->together_args);
     PADA_TRY(pada_evaluator_create(
         &r->evaluator,
         &(pada_evaluator_desc){.data = r->data, .split = r->test, .batch_size = batch_size}));
@@ -205,6 +207,8 @@ static pada_status train(pada_retraining *r, const pada_options *options,
                                            .config = config.data,
                                            .start = pada_text_str(&start),
                                            .team = host->team,
+                                           .tells_traffic = !host->is_quiet,
+                                           .local_norms = r->together_args.norm == PADA_NORM_LOCAL,
                                            .build = pada_run_build(),
                                            .best = keeps_best(r) ? &r->about : NULL,
                                            .checkpoint_seconds = r->train_args.checkpoint_seconds,

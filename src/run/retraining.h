@@ -18,6 +18,7 @@ typedef struct pada_retraining {
     pada_engine_args engine_args;
     pada_recipe recipe;
     pada_train_args train_args;
+    pada_together_args together_args;
     int64_t checkpoint_steps;
     int keep; /* of --keep-best */
     int form; /* always final; for readers of config.yaml */

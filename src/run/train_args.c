@@ -28,6 +28,23 @@ const pada_opt pada_train_options[] = {
     {.name = NULL},
 };
 
+const pada_opt pada_together_options[] = {
+    {.name = "norm",
+     .type = PADA_OPT_CHOICE,
+     .offset = offsetof(pada_together_args, norm),
+     .default_value = "exact",
+     .choices = "exact|local", /* in the order of pada_norm_scope */
+     .help =
+         "with several processes: batch norms over the batch, the bits of one process; or over each process's "
+         "images, with fewer messages and other numbers"},
+    {.name = "processes",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(pada_together_args, processes),
+     .min = 1,    /* 0, which it is without local norms, is not written */
+     .max = 1e6}, /* hidden: config.yaml says so */
+    {.name = NULL},
+};
+
 pada_status pada_training_engine(pada_engine **out, pada_engine_args *args, const pada_space *space,
                                  pada_statistics statistics, const pada_dataset *data,
                                  const pada_recipe *recipe, int batch_size)

@@ -10,7 +10,17 @@ typedef struct pada_train_args {
     bool quiet;
 } pada_train_args;
 
-extern const pada_opt pada_train_options[]; /* --max-seconds --checkpoint-seconds --quiet */
+typedef enum pada_norm_scope { PADA_NORM_EXACT, PADA_NORM_LOCAL } pada_norm_scope;
+
+/* Of commands whose processes train together. */
+typedef struct pada_together_args {
+    int norm; /* pada_norm_scope */
+    /* no option of people: with local norms, how many processes the run belongs to; else 0 */
+    int64_t processes;
+} pada_together_args;
+
+extern const pada_opt pada_together_options[]; /* --norm */
+extern const pada_opt pada_train_options[];    /* --max-seconds --checkpoint-seconds --quiet */
 
 /* Makes an engine for the optimiser and the batches of a recipe that also takes batches of `batch_size`.
  * args->backend becomes the backend that `auto` stands for, which belongs to a run. A batch larger

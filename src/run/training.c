@@ -72,6 +72,7 @@ pada_status pada_training_bind(pada_training *t, pada_options *options)
     PADA_TRY(pada_options_bind(options, pada_image_options, &t->data_args));
     PADA_TRY(pada_options_bind(options, pada_recipe_options, &t->recipe));
     PADA_TRY(pada_options_bind(options, pada_train_options, &t->train_args));
+    PADA_TRY(pada_options_bind(options, pada_together_options, &t->together_args));
     PADA_TRY(pada_options_bind(options, pada_engine_options, &t->engine_args));
     for (const pada_strategy_default *d = t->strategy->defaults; d && d->name; d++)
         if (pada_options_find(options, d->name) >= 0) /* not every space has --blocks */
@@ -92,6 +93,7 @@ static pada_status open_all(pada_training *t, const pada_training_host *host)
     PADA_TRY(pada_host_open_data(host, &t->data, &t->data_args, &data));
     PADA_TRY(pada_space_for_data(&t->space, &t->space_args, t->data));
     PADA_TRY(pada_host_threads(host, &t->engine_args));
+    pada_host_together(host, &t->together_args);
     return pada_training_engine(&t->engine, &t->engine_args, &t->space, t->strategy->statistics,
                                 t->data, &t->recipe, (int)t->recipe.batch_size);
 }
@@ -109,6 +111,8 @@ static pada_status train(pada_training *t, const char *config, const char *start
                                          .config = config,
                                          .start = start,
                                          .team = host->team,
+                                         .tells_traffic = !host->is_quiet,
+                                         .local_norms = t->together_args.norm == PADA_NORM_LOCAL,
                                          .build = pada_run_build(),
                                          .checkpoint_seconds = t->train_args.checkpoint_seconds,
                                          .checkpoint_steps = t->checkpoint_steps,

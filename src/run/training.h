@@ -21,6 +21,7 @@ typedef struct pada_training {
     pada_engine_args engine_args;
     pada_recipe recipe;
     pada_train_args train_args;
+    pada_together_args together_args;
     int64_t checkpoint_steps;
 
     const pada_strategy_ops *strategy; /* of `method`, known before the options are bound */

@@ -1,6 +1,8 @@
 /* training_host.c - what is around a training: who opens its images, follows it and stops it. */
 #include "run/training_host.h"
 
+#include <stdio.h>
+
 #include "base/mem.h"
 #include "base/threads.h"
 
@@ -54,4 +56,16 @@ pada_status pada_host_threads(const pada_training_host *host, pada_engine_args *
     pada_free(memory);
     if (st == PADA_OK) args->threads = pada_threads_shared(n);
     return st;
+}
+
+void pada_host_together(const pada_training_host *host, pada_together_args *args)
+{
+    char text[120];
+
+    args->processes = args->norm == PADA_NORM_LOCAL ? pada_team_size(host->team) : 0;
+    if (!host->team || args->processes == 0 || host->is_quiet) return;
+    snprintf(text, sizeof text,
+             "--norm local: weights depend on how many processes there are, and belong to %d",
+             (int)args->processes);
+    pada_host_say(host, text);
 }

@@ -3,7 +3,7 @@
 #define PADA_RUN_TRAINING_HOST_H
 
 #include "run/data_args.h"
-#include "run/engine_args.h"
+#include "run/train_args.h"
 #include "train/trainer.h"
 
 /* Everything is borrowed; zeros are nobody. */
@@ -22,6 +22,8 @@ pada_status pada_host_open_data(const pada_training_host *host, pada_dataset **o
                                 pada_data_args *args, const pada_dataset_desc *desc);
 /* Of processes that share CPUs, each takes its part, unless it was told how many threads to take. */
 pada_status pada_host_threads(const pada_training_host *host, pada_engine_args *args);
+/* A run with local norms belongs to as many processes as begin it. */
+void pada_host_together(const pada_training_host *host, pada_together_args *args);
 /* A line for people. */
 void pada_host_say(const pada_training_host *host, const char *text);
 

@@ -138,7 +138,7 @@ static pada_status begin(trainer *t)
     const pada_recipe *recipe = desc->recipe;
 
     PADA_TRY(pada_engine_check_data(desc->engine, desc->data));
-    PADA_TRY(pada_engine_divide(desc->engine, desc->team));
+    PADA_TRY(pada_engine_divide(desc->engine, desc->team, desc->local_norms));
     t->env = (pada_strategy_env){.space = pada_engine_space(desc->engine),
                                  .params = pada_engine_params(desc->engine),
                                  .data = desc->data,
@@ -179,7 +179,7 @@ static void end(trainer *t)
     if (t->strategy && t->desc->strategy->deinit) t->desc->strategy->deinit(t->strategy);
     pada_loader_destroy(t->loader);
     pada_validation_deinit(&t->validation);
-    (void)pada_engine_divide(t->desc->engine, NULL);
+    (void)pada_engine_divide(t->desc->engine, NULL, false);
     pada_free(t->strategy);
     pada_free(t->images_of);
     pada_free(t->labels);
@@ -470,6 +470,20 @@ static pada_status run_epoch(trainer *t)
     return after_step(t);
 }
 
+/* What training together has cost, by step of this process. */
+static void tell_traffic(const trainer *t)
+{
+    const pada_team_traffic sent = pada_team_sent(t->desc->team);
+    const double steps = (double)(steps_done(t) - t->first_step);
+    char text[120];
+
+    if (!t->desc->team || !t->desc->tells_traffic || steps <= 0) return;
+    snprintf(text, sizeof text, "%d processes: each sent %.1f messages and %.1f kB per step",
+             pada_team_size(t->desc->team), (double)sent.messages / steps,
+             (double)sent.bytes / steps / 1e3);
+    tell(t, text);
+}
+
 pada_status pada_train_check(const pada_train_desc *desc)
 {
     trainer t = {.desc = desc};
@@ -490,6 +504,7 @@ pada_status pada_train(const pada_train_desc *desc)
     if (st == PADA_OK) st = pada__trainer_resume(&t);
     while (st == PADA_OK && !is_done(&t))
         st = run_epoch(&t);
+    tell_traffic(&t);
     end(&t);
     return st;
 }

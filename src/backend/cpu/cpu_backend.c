@@ -200,7 +200,7 @@ static pada_status grow_for_sums(pada_device *d, const pada_program *q, int64_t 
     PADA_TRY(grow(&d->spreads, floats));
     if (!d->team) return PADA_OK;
     PADA_TRY(grow(&d->kept, d->kept_floats));
-    PADA_TRY(grow(&d->incoming, most(floats, d->kept_floats)));
+    PADA_TRY(grow(&d->incoming, most(most(floats, d->kept_floats), pada_cpu_count_statistics(q))));
     return grow(&d->outcome, 4 * (int64_t)q->n_images);
 }
 
@@ -243,6 +243,9 @@ static pada_status cpu_prepare(pada_device *d, const pada_program *q)
                         cpu_round_up(layer->kernel->accumulator_floats(&node->conv), CPU_UNIT);
                 last = backward ? NULL : layer;
                 last_node = node;
+            } else if (code == PADA_CODE_NORM_SUMS) {
+                PADA_TRY(check_node(q, node));
+                if (d->local_norms) kept += 2 * pada_cpu_count_sums(q, &q->instrs[i]);
             } else if (code == PADA_CODE_LINEAR_BWD && node->x != PADA_ZERO) {
                 layer->weights = (int64_t)node->shape.c * q->nodes[node->x].shape.c;
             } else {

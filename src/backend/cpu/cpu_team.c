@@ -8,7 +8,7 @@
 
 enum { N_RESULTS = 4 }; /* numbers per image */
 
-pada_status pada_cpu_divide(pada_device *d, pada_team *team)
+pada_status pada_cpu_divide(pada_device *d, pada_team *team, bool local_norms)
 {
     const int size = pada_team_size(team);
 
@@ -16,10 +16,16 @@ pada_status pada_cpu_divide(pada_device *d, pada_team *team)
         return PADA_FAIL(PADA_EUNSUPPORTED, "%d processes: a batch is divided among 2, 4, 8 or 16",
                          size);
     d->team = team;
+    d->local_norms = team && local_norms;
     return PADA_OK;
 }
 
-cpu_share pada_cpu_share(const pada_device *d, int n_images)
+bool pada_cpu_has_local_norms(const pada_device *d, const pada_program *q)
+{
+    return d->local_norms && q->n_stages > q->n_forward;
+}
+
+static cpu_share share_of(const pada_device *d, int n_images)
 {
     const int size = pada_team_size(d->team), n = cpu_chunk_count(n_images);
     cpu_share share = {.n_chunks = n, .n_images = n_images};
@@ -28,12 +34,21 @@ cpu_share pada_cpu_share(const pada_device *d, int n_images)
     share.end_chunk = share.first_chunk + (n > size ? n / size : 1);
     share.first = cpu_share_chunk(&share, share.first_chunk);
     share.end = cpu_share_chunk(&share, share.end_chunk);
+    share.n_normed = n_images;
+    return share;
+}
+
+cpu_share pada_cpu_share(const pada_device *d, const pada_program *q)
+{
+    cpu_share share = share_of(d, q->n_images);
+
+    if (pada_cpu_has_local_norms(d, q)) share.n_normed = share.end - share.first;
     return share;
 }
 
 void pada_cpu_share_of(const pada_device *d, int n_images, int *first, int *end)
 {
-    const cpu_share share = pada_cpu_share(d, n_images);
+    const cpu_share share = share_of(d, n_images);
 
     *first = share.first;
     *end = share.end;
@@ -116,7 +131,7 @@ static void unpack_results(const pada_results *to, bool aligns, int i, const flo
 
 void pada_cpu_join_results(pada_device *d, const pada_program *q, const pada_bindings *b)
 {
-    const cpu_share share = pada_cpu_share(d, q->n_images);
+    const cpu_share share = share_of(d, q->n_images);
     const bool aligns = q->n_taps > 0 && b->results.align;
     const int size = pada_team_size(d->team);
     size_t first[CPU_MAX_CHUNKS + 1];
@@ -128,4 +143,42 @@ void pada_cpu_join_results(pada_device *d, const pada_program *q, const pada_bin
     if (pada_team_fill(d->team, d->outcome.data, first) != PADA_OK) return;
     for (int i = 0; i < q->n_images; i++)
         unpack_results(&b->results, aligns, i, d->outcome.data + i * N_RESULTS);
+}
+
+/* Copies the running statistics that a program moves to `packed`, or back; returns how many numbers. `packed` NULL: counts
+ * them. */
+static int64_t copy_statistics(const pada_program *q, const pada_bindings *b, float *packed,
+                               bool back)
+{
+    int64_t n = 0;
+
+    for (int t = 0; t < q->n_terms; t++) {
+        const pada_norm *norm = &q->terms[t].norm;
+        if (q->terms[t].kind != PADA_TERM_BATCHNORM || norm->mean < 0) continue;
+        for (int which = 0; which < 2; which++) {
+            const int channels = q->nodes[q->terms[t].x].shape.c;
+            const int64_t at = which == 0 ? norm->mean : norm->variance;
+            float *kept = packed ? (float *)b->statistics + at : NULL;
+            if (packed)
+                memcpy(back ? kept : packed + n, back ? packed + n : kept,
+                       (size_t)channels * sizeof *kept);
+            n += channels;
+        }
+    }
+    return n;
+}
+
+int64_t pada_cpu_count_statistics(const pada_program *q)
+{
+    return copy_statistics(q, NULL, NULL, false);
+}
+
+void pada_cpu_join_statistics(pada_device *d, const pada_program *q, const pada_bindings *b)
+{
+    const int64_t n = copy_statistics(q, b, d->incoming.data, false);
+
+    if (n == 0 ||
+        pada_team_broadcast(d->team, d->incoming.data, (size_t)n * sizeof(float), 0) != PADA_OK)
+        return;
+    copy_statistics(q, b, d->incoming.data, true);
 }
