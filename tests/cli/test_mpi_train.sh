@@ -111,6 +111,18 @@ pada $options --out "$run"
 expect_rc 0
 expect_same "$work/pada" "$run"
 
+# ---- local norms: other numbers, of so many processes
+team 2 train --method spos $small --epochs 1 --norm local --out "$work/local" --max-seconds 0.001
+expect_rc 75
+team 4 train --method spos $small --epochs 1 --norm local --out "$work/local"
+expect_rc 2
+expect_err 'processes ( 2 there, 4 here)'
+team 2 train --method spos $small --epochs 1 --norm local --out "$work/local"
+expect_rc 0
+team 2 train --method close $small --epochs 1 --norm local --blocks 2 --out "$work/x"
+expect_rc 1
+expect_err '--norm local: the gate of blocks'
+
 # ---- refusals: one line of one process, its exit code, nothing written
 team 3 train --method spos $small --out "$work/x"
 expect_rc 1
