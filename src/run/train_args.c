@@ -34,9 +34,7 @@ const pada_opt pada_together_options[] = {
      .offset = offsetof(pada_together_args, norm),
      .default_value = "exact",
      .choices = "exact|local", /* in the order of pada_norm_scope */
-     .help =
-         "with several processes: batch norms over the batch, the bits of one process; or over each process's "
-         "images, with fewer messages and other numbers"},
+     .help = "batch norms of several processes: as one process, or each over its own images"},
     {.name = "processes",
      .type = PADA_OPT_INT,
      .offset = offsetof(pada_together_args, processes),
