@@ -12,10 +12,12 @@
 #include "cli/print.h"
 #include "cli/print_metrics.h"
 #include "cli/progress.h"
+#include "cli/rank_sets.h"
 #include "cli/rank_supernets.h"
 #include "cli/rank_top.h"
 #include "cli/run_args.h"
 #include "cli/stop_signal.h"
+#include "cli/supernets.h"
 #include "cli/truth_args.h"
 #include "engine/engine_statistics.h"
 #include "run/names.h"
@@ -23,18 +25,19 @@
 #include "study/ranking.h"
 #include "study/score_join.h"
 #include "study/scoreboard.h"
-#include "train/run_config.h"
 
 #define DEFAULT_FILE "ranking.csv"
 #define SCORES       "scores"
 #define SCORE_COLUMN "score"
 #define SUPERNET     "supernet"
+#define COMBINED     "combined"
 
-enum { MAX_SETS = 32, MILESTONE_SECONDS = 60 };
+enum { MILESTONE_SECONDS = 60 };
 
 typedef struct rank {
     pada_run_args run_args;
     pada_truth_args truth_args;
+    pada_combine_args combine_args;
     const char *predictions, *networks, *list_file, *dialect, *out;
     double max_seconds;
     int64_t in_flight; /* 0: as many as the backend likes */
@@ -42,17 +45,16 @@ typedef struct rank {
     uint64_t seed;
     bool quiet, json;
 
-    const char *run; /* the folder, or NULL */
-    pada_supernet net;
+    const char *run; /* the folder, the first of several, or NULL */
+    pada_supernets nets;
     pada_space space;
-    pada_run_lock lock;           /* of the run */
     pada_text out_file;           /* of the ranking */
-    pada_text scores_dir;         /* of the run */
     const char *score_file;       /* the ranking or the predictions */
     pada_truth_column_view truth; /* empty without --truth */
     pada_path_list list;
     pada_score_table *scores; /* of the networks that were asked for */
     pada_ranking_table table; /* the same, and their canonical forms */
+    pada_mixed mixed;         /* what they are made of, where that is several */
     const volatile sig_atomic_t *stop_signal;
     double start; /* clock */
     bool has_progressed;
@@ -85,9 +87,9 @@ static const pada_opt options_table[] = {
     {.name = "out",
      .type = PADA_OPT_STRING,
      .offset = offsetof(rank, out),
-     .meta = "FILE.csv",
-     .help = "where the ranking goes (default: " DEFAULT_FILE
-             " in RUN, with all that RUN has scores of, or here)"},
+     .meta = "FILE",
+     .help = "where the ranking goes, FILE.csv or a folder (default: " DEFAULT_FILE
+             " in RUN, with all that RUN has scores of; of several runs or with --prior, here)"},
     {.name = "top",
      .type = PADA_OPT_INT,
      .offset = offsetof(rank, top),
@@ -124,7 +126,8 @@ static const pada_opt options_table[] = {
      .type = PADA_OPT_BOOL,
      .offset = offsetof(rank, json),
      .help =
-         "one JSON object per line: the scores first, then the baselines, then each supernet of several"},
+         "one JSON object per line: the scores first, then the runs they are made of, the baselines, "
+         "and each supernet of several"},
     {.name = NULL},
 };
 
@@ -133,6 +136,7 @@ static pada_status bind(void *self, pada_options *options)
     rank *r = self;
 
     PADA_TRY(pada_options_bind(options, options_table, r));
+    PADA_TRY(pada_options_bind(options, pada_combine_options, &r->combine_args));
     PADA_TRY(pada_options_bind(options, pada_truth_options, &r->truth_args));
     return pada_run_args_bind(options, &r->run_args);
 }
@@ -186,23 +190,100 @@ static pada_status choose_networks(rank *r)
     return pada_path_list_random(&r->list, &r->space, (int)n, r->seed);
 }
 
-static pada_status evaluate(rank *r)
+/* An engine for every network in flight, but none for more networks than there are. */
+static pada_status load_supernet(const rank *r, pada_supernet *net)
 {
-    const pada_ranking_desc desc = {.workers = r->net.workers,
-                                    .n_workers = r->net.n_workers,
-                                    .family = r->net.family,
+    pada_engine_desc desc;
+
+    PADA_TRY(pada_engine_desc_from_args(&desc, &net->args.engine));
+    return pada_supernet_load(net, r->seed,
+                              pada_eval_in_flight(desc.backend, (int)r->in_flight, r->list.n));
+}
+
+/* The ranking of one supernet, which is the file where there is only that. */
+static pada_status evaluate(rank *r, pada_judge *judge, pada_ranking_table *table)
+{
+    PADA_TRY(load_supernet(r, &judge->net));
+    const pada_ranking_desc desc = {.workers = judge->net.workers,
+                                    .n_workers = judge->net.n_workers,
+                                    .family = judge->net.family,
                                     .paths = r->list.paths,
                                     .n_paths = r->list.n,
-                                    .out = r->score_file,
-                                    .scores = r->scores_dir.data,
+                                    .out = r->nets.is_mixed ? NULL : r->score_file,
+                                    .scores = judge->scores_dir.data,
                                     .writes_all = r->run && !r->out,
                                     .user = r,
                                     .stop = is_time_to_stop,
                                     .progress = show_progress,
                                     .note = show_note};
 
+    return pada_ranking_run(&desc, table);
+}
+
+/* What a supernet is called: its folder, or its file. */
+static const char *name_of(const rank *r, int i)
+{
+    const pada_judge *judge = &r->nets.list[i];
+
+    return judge->run ? judge->run : judge->net.weights;
+}
+
+static void name_runs(const rank *r, const char **names)
+{
+    for (int i = 0; i < r->nets.n; i++)
+        names[i] = name_of(r, i);
+}
+
+static pada_status write_mixed(const rank *r)
+{
+    pada_text text = {0};
+    void *mem;
+
+    PADA_TRY(pada_calloc(&mem, (size_t)r->nets.n, sizeof(const char *)));
+    name_runs(r, mem);
+    pada_status st = pada_mixed_write(&r->mixed, &r->table, mem, &text);
+    if (st == PADA_OK) st = pada_file_replace(r->score_file, text.data, text.length);
+    pada_text_deinit(&text);
+    pada_free(mem);
+    return st;
+}
+
+static pada_status mix(rank *r, const pada_ranking_table *tables)
+{
+    PADA_TRY(pada_mixed_init(&r->mixed, &(pada_mixed_desc){.space = &r->space,
+                                                           .paths = r->list.paths,
+                                                           .n = r->list.n,
+                                                           .runs = tables,
+                                                           .n_runs = r->nets.n,
+                                                           .combine = r->nets.combine,
+                                                           .prior = r->nets.prior}));
+    PADA_TRY(pada_mixed_table(&r->mixed, &r->space, &r->table));
+    return write_mixed(r);
+}
+
+static pada_status evaluate_several(rank *r)
+{
+    pada_status st = PADA_OK;
+    void *mem;
+
+    PADA_TRY(pada_calloc(&mem, (size_t)r->nets.n, sizeof(pada_ranking_table)));
+    pada_ranking_table *tables = mem;
+    for (int i = 0; i < r->nets.n && st == PADA_OK; i++) {
+        st = evaluate(r, &r->nets.list[i], &tables[i]);
+        pada_supernet_unload(&r->nets.list[i].net);
+    }
+    if (st == PADA_OK) st = mix(r, tables);
+    for (int i = 0; i < r->nets.n; i++)
+        pada_ranking_table_deinit(&tables[i]);
+    pada_free(mem);
+    return st;
+}
+
+static pada_status evaluate_all(rank *r)
+{
     pada_meter_init(&r->meter, r->quiet, r->json);
-    const pada_status st = pada_ranking_run(&desc, &r->table);
+    const pada_status st =
+        r->nets.is_mixed ? evaluate_several(r) : evaluate(r, &r->nets.list[0], &r->table);
     pada_meter_end(&r->meter);
     pada_stop_signal_end(); /* nobody asks for requests any more */
     return st;
@@ -229,28 +310,55 @@ static pada_rank_top top_of(const rank *r, const pada_score_join *join)
                            .join = join};
 }
 
-/* What the scores of networks that were evaluated here are normalised by. */
-static const char *statistics_name(const rank *r)
+/* The only supernet; NULL: a file, or several. */
+static const pada_supernet *only_supernet(const rank *r)
 {
-    return pada_statistics_name(pada_engine_statistics(r->net.workers[0].engine));
+    return r->predictions || r->nets.is_mixed ? NULL : &r->nets.list[0].net;
+}
+
+static const pada_family *family_of(const rank *r)
+{
+    return only_supernet(r) ? only_supernet(r)->family : NULL;
+}
+
+static const char *title_of(const rank *r)
+{
+    return r->predictions ? r->predictions : r->nets.is_mixed ? COMBINED : SUPERNET;
+}
+
+/* What the scores of networks that were evaluated here are normalised by. */
+static pada_statistics statistics_of(const pada_supernet *net)
+{
+    return pada_engine_statistics(net->workers[0].engine);
 }
 
 /* The images that the scores are of and what they are normalised by, unless they come from a file. */
 static void set_images(const rank *r, pada_text *out, json_t *object)
 {
-    if (!r->net.data) return;
-    pada_json_set(out, object, "split", json_string(pada_split_name(r->net.split)));
-    pada_json_set(out, object, "statistics", json_string(statistics_name(r)));
+    const pada_supernet *only = only_supernet(r);
+    pada_text made_of = {0};
+
+    if (r->predictions) return;
+    pada_json_set(out, object, "split", json_string(pada_split_name(r->nets.list[0].net.split)));
+    if (only)
+        pada_json_set(out, object, "statistics",
+                      json_string(pada_statistics_name(statistics_of(only))));
+    else {
+        pada_supernets_describe(&r->nets, &made_of);
+        pada_json_set(out, object, "combines", json_string(pada_text_str(&made_of)));
+    }
+    pada_text_deinit(&made_of);
 }
 
 static pada_status add_json(const rank *r, const pada_score_join *join,
-                            const pada_scoreboard *board, const char *const *names, pada_text *out)
+                            const pada_scoreboard *board, const pada_rank_sets *sets,
+                            pada_text *out)
 {
     const pada_rank_top top = top_of(r, join);
 
     for (int i = 0; i < board->n_sets; i++) {
         json_t *object = json_object();
-        pada_json_set(out, object, "name", json_string(names[i]));
+        pada_json_set(out, object, "name", json_string(sets->list[i].name));
         pada_json_set(out, object, "truth_column", json_string(r->truth.name));
         pada_json_set(out, object, "bootstrap",
                       json_integer(pada_bootstrap_replicates(board->bootstrap)));
@@ -265,25 +373,44 @@ static pada_status add_json(const rank *r, const pada_score_join *join,
 /* Ends a line with the images that the scores are of, unless these come from a file. */
 static void add_images(const rank *r, pada_text *out)
 {
-    const pada_eval_worker *worker = &r->net.workers[0];
+    const pada_supernet *only = only_supernet(r);
 
-    if (r->net.data)
-        pada_text_add(out, ", %d %s images", pada_evaluator_n_images(worker->evaluator),
-                      pada_split_name(r->net.split));
-    if (r->net.data && pada_engine_statistics(worker->engine) != PADA_STATISTICS_BATCH)
-        pada_text_add(out, ", %s statistics", statistics_name(r));
+    if (!r->predictions)
+        pada_text_add(out, ", %d %s images",
+                      pada_evaluator_n_images(r->nets.list[0].net.workers[0].evaluator),
+                      pada_split_name(r->nets.list[0].net.split));
+    if (only && statistics_of(only) != PADA_STATISTICS_BATCH)
+        pada_text_add(out, ", %s statistics", pada_statistics_name(statistics_of(only)));
+    if (r->nets.is_mixed) {
+        pada_text_add(out, ", by ");
+        pada_supernets_describe(&r->nets, out);
+    }
     pada_text_add(out, "\n\n");
 }
 
+static pada_status add_sets(pada_text *out, const pada_scoreboard *board,
+                            const pada_rank_sets *sets)
+{
+    void *mem;
+
+    PADA_TRY(pada_calloc(&mem, (size_t)sets->n, sizeof(const char *)));
+    const char **names = mem;
+    for (int i = 0; i < sets->n; i++)
+        names[i] = sets->list[i].name;
+    pada_add_sets(out, board, names);
+    pada_free(mem);
+    return out->status;
+}
+
 static pada_status add_report(const rank *r, const pada_score_join *join,
-                              const pada_scoreboard *board, const char *const *names,
+                              const pada_scoreboard *board, const pada_rank_sets *sets,
                               pada_text *out)
 {
-    const pada_family *family = r->net.family;
+    const pada_family *family = family_of(r);
     const pada_rank_top top = top_of(r, join);
 
     if (r->json) {
-        PADA_TRY(add_json(r, join, board, names, out));
+        PADA_TRY(add_json(r, join, board, sets, out));
         return family ? pada_add_supernets(out, family, r->truth.table, join, true) : out->status;
     }
     pada_text_add(out, "%s: %d networks, truth %s of %s, %d bootstrap samples", r->score_file,
@@ -292,7 +419,7 @@ static pada_status add_report(const rank *r, const pada_score_join *join,
     add_images(r, out);
     pada_add_metrics(out, board, 0);
     pada_text_add(out, "\n");
-    pada_add_sets(out, board, names);
+    PADA_TRY(add_sets(out, board, sets));
     pada_text_add(out, "\n");
     if (family) {
         PADA_TRY(pada_add_supernets(out, family, r->truth.table, join, false));
@@ -301,48 +428,39 @@ static pada_status add_report(const rank *r, const pada_score_join *join,
     return pada_add_top(out, &top);
 }
 
-/* The scores of a baseline for the networks in common. */
-static pada_status score_baseline(const rank *r, const pada_score_join *join,
-                                  const pada_space_score *baseline, double **out)
+/* The ranking or file first, then what it is made of, and the baselines of the space. */
+static pada_status list_sets(const rank *r, const pada_score_join *join, pada_rank_sets *sets)
 {
+    const pada_score_table *truth = r->truth.table;
+    pada_status st;
     void *mem;
 
-    PADA_TRY(pada_calloc(&mem, (size_t)join->n, sizeof **out));
-    *out = mem;
-    for (int i = 0; i < join->n; i++)
-        (*out)[i] =
-            baseline->score(&r->space, pada_score_table_path(r->truth.table, join->rows[i]));
-    return PADA_OK;
+    PADA_TRY(pada_rank_sets_add_scores(sets, title_of(r), join));
+    if (r->nets.is_mixed) {
+        PADA_TRY(pada_calloc(&mem, (size_t)r->nets.n, sizeof(const char *)));
+        name_runs(r, mem);
+        st = pada_rank_sets_add_runs(sets, &r->mixed, mem, truth, join);
+        pada_free(mem);
+        PADA_TRY(st);
+    }
+    return pada_rank_sets_add_baselines(sets, &r->space, r->nets.prior.score, truth, join);
 }
 
-/* The supernet or file first, then the baselines of the space. */
 static pada_status compare_with_truth(const rank *r, const pada_score_join *join, pada_text *out)
 {
-    const pada_space_score *baseline = r->space.ops->scores;
-    double *scores[MAX_SETS] = {join->scores};
-    const char *names[MAX_SETS] = {r->predictions ? r->predictions : SUPERNET};
+    const pada_scoreboard_desc desc = {.truths = join->truths,
+                                       .n = join->n,
+                                       .replicates = (int)r->truth_args.bootstrap,
+                                       .seed = r->seed,
+                                       .n_threads = (int)r->run_args.engine.threads};
     pada_scoreboard board = {0};
-    pada_status st = PADA_OK;
-    int n = 1;
+    pada_rank_sets sets = {0};
+    pada_status st = list_sets(r, join, &sets);
 
-    for (; baseline && baseline->name && st == PADA_OK; baseline++) {
-        PADA_ASSERT(n < MAX_SETS);
-        names[n] = baseline->name;
-        st = score_baseline(r, join, baseline, &scores[n++]);
-    }
-    if (st == PADA_OK)
-        st = pada_scoreboard_init(
-            &board, &(pada_scoreboard_desc){.truths = join->truths,
-                                            .scores = (const double *const *)scores,
-                                            .n = join->n,
-                                            .n_sets = n,
-                                            .replicates = (int)r->truth_args.bootstrap,
-                                            .seed = r->seed,
-                                            .n_threads = (int)r->run_args.engine.threads});
-    if (st == PADA_OK) st = add_report(r, join, &board, names, out);
+    if (st == PADA_OK) st = pada_rank_sets_judge(&sets, &desc, &board);
+    if (st == PADA_OK) st = add_report(r, join, &board, &sets, out);
     pada_scoreboard_deinit(&board);
-    while (--n > 0)
-        pada_free(scores[n]);
+    pada_rank_sets_deinit(&sets);
     return st;
 }
 
@@ -374,7 +492,7 @@ static pada_status report_without_truth(const rank *r, pada_text *out)
         return pada_add_top(out, &top);
     }
     json_t *object = json_object();
-    pada_json_set(out, object, "name", json_string(r->predictions ? r->predictions : SUPERNET));
+    pada_json_set(out, object, "name", json_string(title_of(r)));
     pada_json_set(out, object, "file", json_string(r->score_file));
     set_images(r, out, object);
     pada_json_set(out, object, "n", json_integer(n));
@@ -390,13 +508,12 @@ static pada_status check_usage(rank *r, const pada_options *options)
 {
     const int n_words = pada_options_n_words(options);
 
-    if (n_words > 1)
-        return PADA_FAIL(PADA_EINVAL, "unexpected word '%s'; see `pada help rank`",
-                         pada_options_word(options, 1));
-    if (n_words == 1) r->run = pada_options_word(options, 0);
+    if (n_words > 0) r->run = pada_options_word(options, 0);
     if (r->predictions && (r->run || r->run_args.weights))
         return PADA_FAIL(PADA_EINVAL, "--predictions: no network is evaluated, but %s was given",
                          r->run ? r->run : r->run_args.weights);
+    if (r->predictions && r->combine_args.prior)
+        return PADA_FAIL(PADA_EINVAL, "--prior: no network is evaluated with --predictions");
     if (!r->predictions && !r->run && !r->run_args.weights)
         return PADA_FAIL(PADA_EINVAL,
                          "nothing to rank: give a run folder, --weights or --predictions");
@@ -411,26 +528,33 @@ static pada_status open_truth(rank *r, const char *data_name)
     return pada_truth_from_args(&r->truth, &r->truth_args, &r->space, data_name);
 }
 
-/* An engine for every network in flight, but none for more networks than there are. */
-static pada_status load_supernet(rank *r)
-{
-    pada_engine_desc desc;
-
-    PADA_TRY(pada_engine_desc_from_args(&desc, &r->run_args.engine));
-    return pada_supernet_load(&r->net, r->seed,
-                              pada_eval_in_flight(desc.backend, (int)r->in_flight, r->list.n));
-}
-
-/* Where the ranking goes, and where scores are kept: in the run, unless it may only be read. */
+/* Where the ranking goes, and where scores are kept: in the run, unless it may only be read. A folder gets a file of
+ * the usual name. */
 static pada_status name_files(rank *r)
 {
-    if (r->run && !r->out) pada_text_add(&r->out_file, "%s/" DEFAULT_FILE, r->run);
-    if (r->run && (!r->out || access(r->run, W_OK) == 0))
-        pada_text_add(&r->scores_dir, "%s/" SCORES, r->run);
+    const bool is_mixed = r->nets.is_mixed;
+    const size_t length = r->out ? strlen(r->out) : 0;
+    const bool has_slash = length > 0 && r->out[length - 1] == '/';
+    const bool is_folder = has_slash || (r->out && pada_path_is_dir(r->out));
+    pada_text otherwise = {0};
+    pada_status st;
+
+    if (is_folder) PADA_TRY(pada_make_dirs(r->out));
+    if (is_folder)
+        pada_text_add(&r->out_file, "%s%s" DEFAULT_FILE, r->out, has_slash ? "" : "/");
+    else if (r->out)
+        pada_text_add(&r->out_file, "%s", r->out);
+    else if (r->run && !is_mixed)
+        pada_text_add(&r->out_file, "%s/" DEFAULT_FILE, r->run);
+    else
+        pada_text_add(&r->out_file, DEFAULT_FILE);
     PADA_TRY(r->out_file.status);
-    PADA_TRY(r->scores_dir.status);
-    r->score_file = r->out ? r->out : r->run ? r->out_file.data : DEFAULT_FILE;
-    return PADA_OK;
+    r->score_file = r->out_file.data;
+    pada_text_add(&otherwise, "%s." SCORES, r->score_file);
+    st = otherwise.status;
+    if (st == PADA_OK) st = pada_supernets_keep_scores(&r->nets, is_mixed ? otherwise.data : NULL);
+    pada_text_deinit(&otherwise);
+    return st;
 }
 
 /* The scores of the networks that were asked for, as a table that can be joined with the truth. */
@@ -457,23 +581,21 @@ static pada_status list_scores(rank *r)
 /* Evaluates the networks into a file. Everything is checked first, the cheap things before. */
 static pada_status make_scores(rank *r, const pada_options *options)
 {
+    const pada_supernet *net;
+
     r->stop_signal = pada_stop_signal();
-    if (r->run && pada_path_is_dir(r->run)) PADA_TRY(pada_run_lock_take(&r->lock, r->run));
     r->run_args.to_choose = true;
-    PADA_TRY(pada_supernet_open(&r->net, &r->run_args, options, r->run));
-    if (r->net.space.is_final)
-        return PADA_FAIL(PADA_EINVAL, "%s: one network, nothing to rank; try `pada eval %s`",
-                         r->run, r->run);
-    if (r->net.split == PADA_SPLIT_VAL && r->net.data->set_aside[0])
-        pada_meter_say(&r->meter, r->net.data->set_aside);
-    r->space = r->net.space;
-    PADA_TRY(open_truth(r, r->net.data->name));
-    PADA_TRY(
-        pada_truth_check_images(&r->truth_args, &r->net.card, r->run ? r->run : r->net.weights));
+    PADA_TRY(pada_supernets_open(&r->nets, &r->run_args, &r->combine_args, options, true));
+    net = &r->nets.list[0].net;
+    if (net->split == PADA_SPLIT_VAL && net->data->set_aside[0])
+        pada_meter_say(&r->meter, net->data->set_aside);
+    r->space = net->space;
+    PADA_TRY(open_truth(r, net->data->name));
+    for (int i = 0; i < r->nets.n; i++)
+        PADA_TRY(pada_truth_check_images(&r->truth_args, &r->nets.list[i].net.card, name_of(r, i)));
     PADA_TRY(choose_networks(r));
     PADA_TRY(name_files(r));
-    PADA_TRY(load_supernet(r));
-    PADA_TRY(evaluate(r));
+    PADA_TRY(evaluate_all(r));
     return list_scores(r);
 }
 
@@ -509,10 +631,9 @@ static pada_status run(void *self, const pada_options *options)
     pada_score_table_close(r->scores);
     pada_score_table_close(r->truth.table);
     pada_path_list_deinit(&r->list);
-    pada_text_deinit(&r->scores_dir);
+    pada_mixed_deinit(&r->mixed);
     pada_text_deinit(&r->out_file);
-    pada_supernet_close(&r->net);
-    pada_run_lock_release(&r->lock);
+    pada_supernets_close(&r->nets);
     return st;
 }
 
@@ -522,14 +643,16 @@ const pada_command pada_command_rank = {
     .details =
         "Evaluates networks with the weights of a supernet and writes them best first, each "
         "network once, its copies behind all others, with 95 % intervals, multiply-adds and "
-        "parameters. Scores are kept in RUN/" SCORES " and never computed twice. With a "
+        "parameters. Scores are kept in RUN/" SCORES " and never computed twice. Several runs, of "
+        "any methods, rank together, and a prior may have a say (--combine, --prior). With a "
         "truth table it says how well the scores rank (Kendall, Spearman, precision at the "
         "top, regret), with 95 % intervals, beside baselines that need no training. It may be "
         "stopped; the same command resumes it.",
-    .usage = "pada rank RUN | --weights FILE.safetensors | --predictions FILE.csv [options]",
+    .usage = "pada rank RUN.. | --weights FILE.safetensors | --predictions FILE.csv [options]",
     .words = "RUN",
     .examples =
         "pada rank runs/a --truth truth.csv\n"
+        "pada rank runs/a runs/b --prior macs:0.3 --out both --truth truth.csv\n"
         "pada rank --weights w.safetensors --data cifar-10-batches-bin --networks 500\n"
         "pada rank --predictions scores.csv --truth truth.csv --truth-column cifar10 --json",
     .state_bytes = sizeof(rank),

@@ -258,12 +258,20 @@ pada_status pada_supernet_load(pada_supernet *net, uint64_t seed, int n_workers)
     return PADA_OK;
 }
 
-void pada_supernet_close(pada_supernet *net)
+void pada_supernet_unload(pada_supernet *net)
 {
     for (int i = 0; i < PADA_MAX_IN_FLIGHT; i++) {
         pada_engine_destroy(net->workers[i].engine);
-        pada_evaluator_destroy(net->workers[i].evaluator);
+        net->workers[i].engine = NULL;
     }
+    net->n_workers = 0;
+}
+
+void pada_supernet_close(pada_supernet *net)
+{
+    pada_supernet_unload(net);
+    for (int i = 0; i < PADA_MAX_IN_FLIGHT; i++)
+        pada_evaluator_destroy(net->workers[i].evaluator);
     pada_family_close(net->family);
     pada_dataset_close(net->data);
     pada_data_card_deinit(&net->card);

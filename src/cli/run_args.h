@@ -60,6 +60,8 @@ pada_status pada_supernet_open(pada_supernet *net, const pada_run_args *args,
 /* Makes n_workers engines and loads the weights into each; without a file they are fresh ones of this seed,
  * and those of a family are loaded when they are needed. */
 pada_status pada_supernet_load(pada_supernet *net, uint64_t seed, int n_workers);
+/* Destroys the engines, for when others need the room; what is known about the images stays. */
+void pada_supernet_unload(pada_supernet *net);
 void pada_supernet_close(pada_supernet *net);
 
 #endif

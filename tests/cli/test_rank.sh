@@ -146,7 +146,7 @@ refused 2 'nothing to rank: give a run folder, --weights or --predictions'
 pada rank --predictions "$scores" --weights w.safetensors
 refused 2 '--predictions: no network is evaluated, but w.safetensors was given'
 pada rank "$work" "$work"
-refused 2 'unexpected word'
+refused 2 'was given twice'
 pada rank "$work/none" --out "$out"
 refused 66 "$work/none/config.yaml: No such file or directory"
 rank_scores --bootstrap -1
