@@ -12,6 +12,7 @@
 #include "cli/print.h"
 #include "cli/print_metrics.h"
 #include "cli/progress.h"
+#include "cli/rank_free.h"
 #include "cli/rank_sets.h"
 #include "cli/rank_supernets.h"
 #include "cli/rank_top.h"
@@ -38,7 +39,7 @@ typedef struct rank {
     pada_run_args run_args;
     pada_truth_args truth_args;
     pada_combine_args combine_args;
-    const char *predictions, *networks, *list_file, *dialect, *out;
+    const char *free_names, *predictions, *networks, *list_file, *dialect, *out;
     double max_seconds;
     int64_t in_flight; /* 0: as many as the backend likes */
     int64_t top;
@@ -52,9 +53,11 @@ typedef struct rank {
     const char *score_file;       /* the ranking or the predictions */
     pada_truth_column_view truth; /* empty without --truth */
     pada_path_list list;
-    pada_score_table *scores; /* of the networks that were asked for */
-    pada_ranking_table table; /* the same, and their canonical forms */
-    pada_mixed mixed;         /* what they are made of, where that is several */
+    pada_score_table *scores;   /* of the networks that were asked for */
+    pada_ranking_table table;   /* the same, and their canonical forms */
+    pada_mixed mixed;           /* what they are made of, where that is several */
+    pada_rank_free free_scores; /* those of --scores */
+    bool is_free;               /* they are the ranking: there is no run */
     const volatile sig_atomic_t *stop_signal;
     double start; /* clock */
     bool has_progressed;
@@ -62,6 +65,13 @@ typedef struct rank {
 } rank;
 
 static const pada_opt options_table[] = {
+    {.name = "scores",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(rank, free_names),
+     .meta = "LIST",
+     .names = pada_free_score_name,
+     .help = "scores without training, beside those of RUN or in their place: "
+             "naswot,synflow,grad_norm,az_nas"},
     {.name = "predictions",
      .type = PADA_OPT_STRING,
      .offset = offsetof(rank, predictions),
@@ -279,13 +289,39 @@ static pada_status evaluate_several(rank *r)
     return st;
 }
 
+/* Scores without training: the ranking itself, or what it is shown beside. */
+static pada_status measure_free(rank *r)
+{
+    pada_text text = {0};
+
+    pada_meter_init(&r->meter, r->quiet, r->json);
+    pada_status st = pada_rank_free_measure(
+        &r->free_scores, &(pada_rank_free_desc){.net = &r->nets.list[0].net,
+                                                .list = &r->list,
+                                                .seed = r->seed,
+                                                .folder = r->nets.list[0].scores_dir.data,
+                                                .meter = &r->meter,
+                                                .milestone_seconds = MILESTONE_SECONDS,
+                                                .has_progressed = &r->has_progressed,
+                                                .user = r,
+                                                .stop = is_time_to_stop});
+    pada_meter_end(&r->meter);
+    pada_stop_signal_end(); /* nobody asks for requests any more */
+    if (st != PADA_OK || !r->is_free) return st;
+    PADA_TRY(pada_rank_free_table(&r->free_scores, &r->space, &r->table));
+    st = pada_rank_free_write(&r->free_scores, &r->table, &text);
+    if (st == PADA_OK) st = pada_file_replace(r->score_file, text.data, text.length);
+    pada_text_deinit(&text);
+    return st;
+}
+
 static pada_status evaluate_all(rank *r)
 {
     pada_meter_init(&r->meter, r->quiet, r->json);
     const pada_status st =
         r->nets.is_mixed ? evaluate_several(r) : evaluate(r, &r->nets.list[0], &r->table);
     pada_meter_end(&r->meter);
-    pada_stop_signal_end(); /* nobody asks for requests any more */
+    if (!r->free_names) pada_stop_signal_end(); /* nobody asks for requests any more */
     return st;
 }
 
@@ -313,7 +349,7 @@ static pada_rank_top top_of(const rank *r, const pada_score_join *join)
 /* The only supernet; NULL: a file, or several. */
 static const pada_supernet *only_supernet(const rank *r)
 {
-    return r->predictions || r->nets.is_mixed ? NULL : &r->nets.list[0].net;
+    return r->predictions || r->nets.is_mixed || r->is_free ? NULL : &r->nets.list[0].net;
 }
 
 static const pada_family *family_of(const rank *r)
@@ -323,6 +359,7 @@ static const pada_family *family_of(const rank *r)
 
 static const char *title_of(const rank *r)
 {
+    if (r->is_free) return r->free_scores.list[0].score->name;
     return r->predictions ? r->predictions : r->nets.is_mixed ? COMBINED : SUPERNET;
 }
 
@@ -338,7 +375,7 @@ static void set_images(const rank *r, pada_text *out, json_t *object)
     const pada_supernet *only = only_supernet(r);
     pada_text made_of = {0};
 
-    if (r->predictions) return;
+    if (r->predictions || r->is_free) return;
     pada_json_set(out, object, "split", json_string(pada_split_name(r->nets.list[0].net.split)));
     if (only)
         pada_json_set(out, object, "statistics",
@@ -375,7 +412,7 @@ static void add_images(const rank *r, pada_text *out)
 {
     const pada_supernet *only = only_supernet(r);
 
-    if (!r->predictions)
+    if (!r->predictions && !r->is_free)
         pada_text_add(out, ", %d %s images",
                       pada_evaluator_n_images(r->nets.list[0].net.workers[0].evaluator),
                       pada_split_name(r->nets.list[0].net.split));
@@ -417,6 +454,7 @@ static pada_status add_report(const rank *r, const pada_score_join *join,
                   board->n, r->truth.name, r->truth_args.file,
                   pada_bootstrap_replicates(board->bootstrap));
     add_images(r, out);
+    pada_rank_free_add_times(&r->free_scores, out);
     pada_add_metrics(out, board, 0);
     pada_text_add(out, "\n");
     PADA_TRY(add_sets(out, board, sets));
@@ -443,6 +481,7 @@ static pada_status list_sets(const rank *r, const pada_score_join *join, pada_ra
         pada_free(mem);
         PADA_TRY(st);
     }
+    PADA_TRY(pada_rank_free_add_sets(&r->free_scores, r->is_free ? 1 : 0, sets, truth, join));
     return pada_rank_sets_add_baselines(sets, &r->space, r->nets.prior.score, truth, join);
 }
 
@@ -489,6 +528,7 @@ static pada_status report_without_truth(const rank *r, pada_text *out)
     if (!r->json) {
         pada_text_add(out, "%s: %d networks, %d distinct", r->score_file, n, r->table.n_distinct);
         add_images(r, out);
+        pada_rank_free_add_times(&r->free_scores, out);
         return pada_add_top(out, &top);
     }
     json_t *object = json_object();
@@ -514,9 +554,15 @@ static pada_status check_usage(rank *r, const pada_options *options)
                          r->run ? r->run : r->run_args.weights);
     if (r->predictions && r->combine_args.prior)
         return PADA_FAIL(PADA_EINVAL, "--prior: no network is evaluated with --predictions");
-    if (!r->predictions && !r->run && !r->run_args.weights)
-        return PADA_FAIL(PADA_EINVAL,
-                         "nothing to rank: give a run folder, --weights or --predictions");
+    if (r->predictions && r->free_names)
+        return PADA_FAIL(PADA_EINVAL, "--scores: no network is measured with --predictions");
+    if (!r->predictions && !r->run && !r->run_args.weights && !r->free_names)
+        return PADA_FAIL(PADA_EINVAL, "nothing to rank: give a run folder, --weights, --scores or "
+                                      "--predictions");
+    if (r->free_names) PADA_TRY(pada_rank_free_parse(&r->free_scores, r->free_names));
+    r->is_free = r->free_names && !r->run && !r->run_args.weights;
+    if (r->is_free && r->combine_args.prior)
+        return PADA_FAIL(PADA_EINVAL, "--prior: give a run folder or --weights");
     if (r->list_file && pada_options_given(options, "networks"))
         return PADA_FAIL(PADA_EINVAL, "--list and --networks: give one of them");
     return PADA_OK;
@@ -552,7 +598,8 @@ static pada_status name_files(rank *r)
     r->score_file = r->out_file.data;
     pada_text_add(&otherwise, "%s." SCORES, r->score_file);
     st = otherwise.status;
-    if (st == PADA_OK) st = pada_supernets_keep_scores(&r->nets, is_mixed ? otherwise.data : NULL);
+    if (st == PADA_OK)
+        st = pada_supernets_keep_scores(&r->nets, is_mixed || r->is_free ? otherwise.data : NULL);
     pada_text_deinit(&otherwise);
     return st;
 }
@@ -595,7 +642,8 @@ static pada_status make_scores(rank *r, const pada_options *options)
         PADA_TRY(pada_truth_check_images(&r->truth_args, &r->nets.list[i].net.card, name_of(r, i)));
     PADA_TRY(choose_networks(r));
     PADA_TRY(name_files(r));
-    PADA_TRY(evaluate_all(r));
+    if (!r->is_free) PADA_TRY(evaluate_all(r));
+    if (r->free_names) PADA_TRY(measure_free(r));
     return list_scores(r);
 }
 
@@ -631,6 +679,7 @@ static pada_status run(void *self, const pada_options *options)
     pada_score_table_close(r->scores);
     pada_score_table_close(r->truth.table);
     pada_path_list_deinit(&r->list);
+    pada_rank_free_deinit(&r->free_scores);
     pada_mixed_deinit(&r->mixed);
     pada_text_deinit(&r->out_file);
     pada_supernets_close(&r->nets);
@@ -648,7 +697,8 @@ const pada_command pada_command_rank = {
         "truth table it says how well the scores rank (Kendall, Spearman, precision at the "
         "top, regret), with 95 % intervals, beside baselines that need no training. It may be "
         "stopped; the same command resumes it.",
-    .usage = "pada rank RUN.. | --weights FILE.safetensors | --predictions FILE.csv [options]",
+    .usage =
+        "pada rank RUN.. | --weights FILE.safetensors | --scores LIST | --predictions FILE.csv [options]",
     .words = "RUN",
     .examples =
         "pada rank runs/a --truth truth.csv\n"

@@ -32,17 +32,16 @@ pada_status pada_rank_sets_add_scores(pada_rank_sets *sets, const char *name,
     return PADA_OK;
 }
 
-/* Values of the ranked networks for those in common. */
-static pada_status add_values(pada_rank_sets *sets, const char *name, const pada_mixed *mixed,
-                              const double *values, const pada_score_table *truth,
-                              const pada_score_join *join)
+pada_status pada_rank_sets_add_values(pada_rank_sets *sets, const char *name,
+                                      const pada_path_index *paths, const double *values,
+                                      const pada_score_table *truth, const pada_score_join *join)
 {
     double *scores;
 
     PADA_TRY(add_set(sets, name, "", join->n, &scores));
     for (int i = 0; i < join->n; i++) {
         const pada_path *path = pada_score_table_path(truth, join->rows[i]);
-        scores[i] = values[pada_path_index_find(mixed->paths, path)];
+        scores[i] = values[pada_path_index_find(paths, path)];
     }
     return PADA_OK;
 }
@@ -52,10 +51,11 @@ pada_status pada_rank_sets_add_runs(pada_rank_sets *sets, const pada_mixed *mixe
                                     const pada_score_join *join)
 {
     if (mixed->n_runs > 1 && mixed->priors)
-        PADA_TRY(add_values(sets, "mean of runs", mixed, mixed->means, truth, join));
+        PADA_TRY(pada_rank_sets_add_values(sets, "mean of runs", mixed->paths, mixed->means, truth,
+                                           join));
     for (int r = 0; r < mixed->n_runs; r++)
-        PADA_TRY(add_values(sets, runs[r], mixed, mixed->runs + (size_t)r * (size_t)mixed->n, truth,
-                            join));
+        PADA_TRY(pada_rank_sets_add_values(
+            sets, runs[r], mixed->paths, mixed->runs + (size_t)r * (size_t)mixed->n, truth, join));
     return PADA_OK;
 }
 

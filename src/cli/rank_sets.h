@@ -25,6 +25,10 @@ pada_status pada_rank_sets_add_scores(pada_rank_sets *sets, const char *name,
 pada_status pada_rank_sets_add_runs(pada_rank_sets *sets, const pada_mixed *mixed,
                                     const char *const *runs, const pada_score_table *truth,
                                     const pada_score_join *join);
+/* Values of a list of networks, all those of the join among them. */
+pada_status pada_rank_sets_add_values(pada_rank_sets *sets, const char *name,
+                                      const pada_path_index *paths, const double *values,
+                                      const pada_score_table *truth, const pada_score_join *join);
 /* Those of the space; `prior`, which may be NULL, is marked as such. */
 pada_status pada_rank_sets_add_baselines(pada_rank_sets *sets, const pada_space *space,
                                          const pada_space_score *prior,
