@@ -74,7 +74,7 @@ pada_status pada_symmetric_eigenvalues(double *a, int n, double *values)
     PADA_TRY(check_finite(a, n));
     for (int sweep = 0; sweep < MAX_SWEEPS; sweep++) {
         measure(a, n, &off, &all);
-        if (off <= 1e-30 * all) break;
+        if (off <= 1e-27 * all) break;
         for (int p = 0; p < n; p++)
             for (int q = p + 1; q < n; q++)
                 rotate(a, n, p, q);

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Eigenvalues of a [n, n], ascending, into values [n], by Jacobi's rotations: exact to some units of the last place of
+/* Eigenvalues of a [n, n], ascending, into values [n], by Jacobi's rotations: exact to about 1e-13 of
  * the largest. `a` is overwritten; only its upper triangle with the diagonal is read. Numbers that are not finite are
  * PADA_ENUMERIC. */
 pada_status pada_symmetric_eigenvalues(double *a, int n, double *values);

@@ -388,7 +388,7 @@ static pada_status open_space(search *s, const pada_options *options)
  * found out now, not after the work. */
 static pada_status prepare_folder(search *s)
 {
-    pada_text best = {0};
+    pada_text best = {0}, scores = {0};
     pada_writer *writer;
     pada_status st;
 
@@ -397,7 +397,10 @@ static pada_status prepare_folder(search *s)
     else
         pada_text_add(&s->folder, "%s/" DEFAULT_FOLDER, s->run);
     PADA_TRY(s->folder.status);
-    PADA_TRY(pada_supernets_keep_scores(&s->nets, s->folder.data));
+    pada_text_add(&scores, "%s/scores", s->folder.data);
+    if ((st = scores.status) == PADA_OK) st = pada_supernets_keep_scores(&s->nets, scores.data);
+    pada_text_deinit(&scores);
+    PADA_TRY(st);
     PADA_TRY(pada_make_dirs(s->folder.data));
     pada_remove_orphans(s->folder.data);
     pada_text_add(&best, "%s/" PADA_SEARCH_BEST, s->folder.data);

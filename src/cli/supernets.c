@@ -117,8 +117,10 @@ pada_status pada_supernets_keep_scores(pada_supernets *nets, const char *otherwi
         pada_judge *judge = &nets->list[i];
         const bool in_run = judge->run && access(judge->run, W_OK) == 0;
 
-        if (in_run || otherwise)
-            pada_text_add(&judge->scores_dir, "%s/" SCORES, in_run ? judge->run : otherwise);
+        if (in_run)
+            pada_text_add(&judge->scores_dir, "%s/" SCORES, judge->run);
+        else if (otherwise)
+            pada_text_add(&judge->scores_dir, "%s", otherwise);
         PADA_TRY(judge->scores_dir.status);
     }
     return PADA_OK;

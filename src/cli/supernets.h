@@ -36,7 +36,7 @@ typedef struct pada_supernets {
 pada_status pada_supernets_open(pada_supernets *nets, const pada_run_args *args,
                                 const pada_combine_args *how, const pada_options *options,
                                 bool locks);
-/* Says where the scores of each are kept: in its run, unless that may only be read; else in `otherwise`, NULL: nowhere. */
+/* Says where the scores of each are kept: in its run, unless that may only be read; else in the folder `otherwise`, NULL: nowhere. */
 pada_status pada_supernets_keep_scores(pada_supernets *nets, const char *otherwise);
 void pada_supernets_close(pada_supernets *nets);
 

@@ -51,8 +51,7 @@ static pada_status find_wanted(const pada_block_graph *block, bool *is_wanted)
         if (is_wanted[v]) want(g, &g->nodes[v], is_wanted);
     for (int v = 0; v < block->from; v++)
         if (is_wanted[v])
-            return PADA_FAIL(PADA_EUNSUPPORTED,
-                             "a block of this space reads more than the block before it");
+            return PADA_FAIL(PADA_EUNSUPPORTED, "a block reads more than the block before it");
     return PADA_OK;
 }
 

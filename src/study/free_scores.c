@@ -172,7 +172,11 @@ static pada_status measure_one(void *context, int item, int thread)
     const double start = pada_clock_seconds();
     pada_space_finalise(&alone, desc->space, &desc->paths[i]);
     PADA_TRY(pada_trial_take(m->trials[thread], &alone));
-    PADA_TRY(desc->score->measure(m->trials[thread], &m->batch, desc->seed, values));
+    const pada_status st = desc->score->measure(m->trials[thread], &m->batch, desc->seed, values);
+    if (st == PADA_EUNSUPPORTED)
+        return PADA_FAIL(st, "%s, space %s: %s", desc->score->name, desc->space->ops->name,
+                         pada_message());
+    PADA_TRY(st);
     return keep(m, i, values, pada_clock_seconds() - start);
 }
 
