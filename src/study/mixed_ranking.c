@@ -19,8 +19,7 @@ static pada_status find_baseline(const pada_space_score **out, const pada_space 
     char lead[96];
     int n = 0;
 
-    for (const pada_space_score *s = space->ops->scores; s && s->name; s++) {
-        PADA_ASSERT(n < MAX_BASELINES);
+    for (const pada_space_score *s = space->ops->scores; s && s->name && n < MAX_BASELINES; s++) {
         names[n++] = s->name;
         if (strcmp(name, s->name) != 0) continue;
         *out = s;

@@ -142,7 +142,7 @@ refused 2 "$work/seeds.csv: which column? give --truth-column, one of: x x_0 x_y
 
 out=$work/r.csv
 pada rank
-refused 2 'nothing to rank: give a run folder, --weights or --predictions'
+refused 2 'nothing to rank: give a run folder, --weights, --scores or --predictions'
 pada rank --predictions "$scores" --weights w.safetensors
 refused 2 '--predictions: no network is evaluated, but w.safetensors was given'
 pada rank "$work" "$work"
