@@ -3,14 +3,6 @@
 
 #include "base/mem.h"
 
-pada_value pada_graph_resolve(const pada_graph *g, pada_value v)
-{
-    while (v != PADA_ZERO && g->nodes[v].op == PADA_OP_COMBINE && g->nodes[v].n_terms == 1 &&
-           g->terms[g->nodes[v].first_term].kind == PADA_TERM_IDENTITY)
-        v = g->terms[g->nodes[v].first_term].x;
-    return v;
-}
-
 static void want(const pada_graph *g, const pada_node *node, bool *is_wanted)
 {
     const pada_operands operands = pada_op_get(node->op)->operands;

@@ -26,9 +26,6 @@ typedef struct pada_block_graph {
 /* Fills `out`, whose labels and loss mean nothing. A block that reads anything but `from` is PADA_EUNSUPPORTED. */
 pada_status pada_block_graph_build(const pada_block_graph *block, pada_graph *out);
 
-/* The value that a sum of one identity, or of one of those, stands for. */
-pada_value pada_graph_resolve(const pada_graph *graph, pada_value value);
-
 #ifdef __cplusplus
 }
 #endif
