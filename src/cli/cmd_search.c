@@ -377,6 +377,7 @@ static pada_status open_space(search *s, const pada_options *options)
     if (!s->run && !s->run_args.weights) return pada_space_from_args(&s->space, &s->run_args.space);
     s->run_args.to_choose = true;
     PADA_TRY(pada_supernets_open(&s->nets, &s->run_args, &s->combine_args, options, !s->dry_run));
+    PADA_TRY(pada_supernets_refuse_final(&s->nets, "search"));
     first = &s->nets.list[0].net;
     if (first->split == PADA_SPLIT_VAL && first->data->set_aside[0])
         pada_meter_say(&s->meter, first->data->set_aside);

@@ -69,11 +69,7 @@ static pada_status open_judge(pada_judge *judge, const pada_run_args *args,
 {
     judge->run = run;
     if (locks && run && pada_path_is_dir(run)) PADA_TRY(pada_run_lock_take(&judge->lock, run));
-    PADA_TRY(pada_supernet_open(&judge->net, args, options, run));
-    if (judge->net.space.is_final)
-        return PADA_FAIL(PADA_EINVAL, "%s: one network, nothing to rank; try `pada eval %s`", run,
-                         run);
-    return PADA_OK;
+    return pada_supernet_open(&judge->net, args, options, run);
 }
 
 static pada_status check_words(const pada_options *options, const pada_run_args *args)
@@ -109,6 +105,15 @@ pada_status pada_supernets_open(pada_supernets *nets, const pada_run_args *args,
     }
     if (!how->prior) return PADA_OK;
     return pada_prior_parse(&nets->prior, &nets->list[0].net.space, how->prior, "--prior");
+}
+
+pada_status pada_supernets_refuse_final(const pada_supernets *nets, const char *verb)
+{
+    for (int i = 0; i < nets->n; i++)
+        if (nets->list[i].net.space.is_final)
+            return PADA_FAIL(PADA_EINVAL, "%s: one network, nothing to %s; try `pada eval %s`",
+                             nets->list[i].run, verb, nets->list[i].run);
+    return PADA_OK;
 }
 
 pada_status pada_supernets_keep_scores(pada_supernets *nets, const char *otherwise)

@@ -32,10 +32,12 @@ typedef struct pada_supernets {
 
 /* Opens the run folders that are the words of the command line, or without words the weights of `args`, as
  * pada_supernet_open does; `locks`: nobody else may work in the run folders until close. Those of several must be of one space and size, and of the same
- * images; a final form, of which there is one network, is refused: all PADA_EINVAL or PADA_EDATA. */
+ * images, else PADA_EINVAL or PADA_EDATA. */
 pada_status pada_supernets_open(pada_supernets *nets, const pada_run_args *args,
                                 const pada_combine_args *how, const pada_options *options,
                                 bool locks);
+/* A final form, of which there is one network, is PADA_EINVAL: nothing to `verb`. */
+pada_status pada_supernets_refuse_final(const pada_supernets *nets, const char *verb);
 /* Says where the scores of each are kept: in its run, unless that may only be read; else in the folder `otherwise`, NULL: nowhere. */
 pada_status pada_supernets_keep_scores(pada_supernets *nets, const char *otherwise);
 void pada_supernets_close(pada_supernets *nets);
