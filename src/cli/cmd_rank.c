@@ -46,8 +46,8 @@ static const pada_opt options_table[] = {
      .type = PADA_OPT_STRING,
      .offset = offsetof(pada_rank_state, out),
      .meta = "FILE",
-     .help = "where the ranking goes, FILE.csv or a folder (default: " DEFAULT_FILE
-             " in RUN, with all that RUN has scores of; of several runs or with --prior, here)"},
+     .help = "where the ranking goes, a file or a folder (default: " DEFAULT_FILE
+             " in RUN; of several or with --prior, here)"},
     {.name = "top",
      .type = PADA_OPT_INT,
      .offset = offsetof(pada_rank_state, top),
@@ -84,8 +84,8 @@ static const pada_opt options_table[] = {
      .type = PADA_OPT_BOOL,
      .offset = offsetof(pada_rank_state, json),
      .help =
-         "one JSON object per line: the scores first, then the runs they are made of, the baselines, "
-         "and each supernet of several"},
+         "one JSON object per line: the scores, what they are made of, baselines, each of several "
+         "supernets"},
     {.name = NULL},
 };
 

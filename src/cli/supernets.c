@@ -16,8 +16,7 @@ const pada_opt pada_combine_options[] = {
      .offset = offsetof(pada_combine_args, combine),
      .default_value = "accuracy",
      .choices = PADA_COMBINE_CHOICES,
-     .help = "several runs: the mean of their accuracies, of the ranks, or of accuracies in "
-             "deviations from the run's own mean"},
+     .help = "mean over several runs: of accuracies, ranks, or deviations from the run's mean"},
     {.name = "prior",
      .type = PADA_OPT_STRING,
      .offset = offsetof(pada_combine_args, prior),
