@@ -41,6 +41,18 @@ pada_status pada_run_config_read(pada_run_config *config, pada_options **owner,
     return st;
 }
 
+pada_status pada_space_of_run(pada_space *space, const char *run)
+{
+    pada_options *options = NULL;
+    pada_run_config config = {0};
+
+    PADA_TRY(pada_space_args_prepare(&config.space, 1, &run));
+    pada_status st = pada_run_config_read(&config, &options, config.space.ops, run);
+    if (st == PADA_OK) st = pada_space_from_args(space, &config.space);
+    pada_options_destroy(options);
+    return st;
+}
+
 /* Whether something of this name may be opened. */
 static bool is_there(const char *data)
 {

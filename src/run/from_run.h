@@ -21,6 +21,8 @@ pada_status pada_run_config_read(pada_run_config *config, pada_options **owner,
 /* What no flag gave becomes what the run says. */
 void pada_run_config_merge(const pada_run_config *config, const pada_options *options,
                            pada_space_args *space, pada_data_args *images, const char **data);
+/* The space of a run folder, with its sizes. */
+pada_status pada_space_of_run(pada_space *space, const char *run);
 /* Without --data, the images of the training, by the card of the run, wherever this command is run; *data is what its
  * configuration says. Images that are not there are PADA_ENOENT. */
 pada_status pada_run_find_data(const pada_data_card *card, const char *run, const char **data);

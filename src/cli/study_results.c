@@ -1,0 +1,155 @@
+/* study_results.c - what a study found: its rows, its files, its page. */
+#include "cli/study_results.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "run/from_run.h"
+
+/* ---- rows ---- */
+
+static bool is_done(const pada_study_job *job)
+{
+    return job->state == PADA_STUDY_THERE || job->state == PADA_STUDY_DONE;
+}
+
+/* The column of accuracies that a run is held against. */
+static pada_status open_truth(const pada_study_jobs *jobs, const pada_study_job *job,
+                              const pada_space *space, pada_truth_column_view *out)
+{
+    const pada_study_request *request = jobs->request;
+    const pada_study_option *own =
+        pada_study_part_find(&request->plan->runs[job->run].parts[PADA_STUDY_RANK], "truth-column");
+    pada_truth_args args = request->truth;
+    pada_data_card card = {0};
+
+    *out = (pada_truth_column_view){0};
+    if (!args.file) return PADA_OK;
+    if (!args.column && own) args.column = own->value;
+    PADA_TRY(pada_data_card_read(&card, job->run_folder.data));
+    const pada_status st = pada_truth_from_args(out, &args, space, card.json ? card.name : NULL);
+    pada_data_card_deinit(&card);
+    return st;
+}
+
+static void note_column(pada_study_results *results, const char *name)
+{
+    if (!results->column[0])
+        snprintf(results->column, sizeof results->column, "%s", name);
+    else if (strcmp(results->column, name) != 0)
+        results->has_truths = false;
+}
+
+static pada_status read_run(pada_study_results *results, const pada_study_jobs *jobs,
+                            const pada_study_job *job, pada_study_row *row)
+{
+    const pada_study_request *request = jobs->request;
+    pada_truth_column_view truth;
+    pada_space space;
+
+    PADA_TRY(pada_space_of_run(&space, job->run_folder.data));
+    PADA_TRY(open_truth(jobs, job, &space, &truth));
+    if (truth.table) note_column(results, truth.name);
+    const pada_status st = pada_study_row_read(
+        row, &(pada_study_sources){.folder = job->run_folder.data,
+                                   .space = &space,
+                                   .is_alone = request->plan->runs[job->run].is_alone,
+                                   .truth = truth.table,
+                                   .truths = truth.values,
+                                   .replicates = (int)request->truth.bootstrap,
+                                   .n_threads = (int)request->engine.threads});
+    pada_score_table_close(truth.table);
+    return st;
+}
+
+static pada_status read_job(pada_study_results *results, const pada_study_jobs *jobs,
+                            const pada_study_job *job, pada_study_row *row)
+{
+    if (!is_done(job) && strcmp(row->status, "done") == 0)
+        row->status = pada_study_state_name(job->state);
+    if (!is_done(job)) return PADA_OK;
+    if (job->stage == PADA_STUDY_TRAIN) return read_run(results, jobs, job, row);
+    if (job->stage < PADA_STUDY_RETRAIN) return PADA_OK; /* in the folder of the run */
+    return pada_study_row_add_test(row, job->folder.data, job->stage == PADA_STUDY_RANDOM);
+}
+
+pada_status pada_study_results_read(pada_study_results *results, const pada_study_jobs *jobs)
+{
+    void *rows;
+
+    *results = (pada_study_results){.has_truths = true};
+    PADA_TRY(pada_calloc(&rows, (size_t)jobs->n_chains, sizeof *results->rows));
+    results->rows = rows;
+    for (int i = 0; i < jobs->n; i++) {
+        const pada_study_job *job = &jobs->of[i];
+        pada_study_row *row = &results->rows[job->chain];
+        if (job->chain == results->n) {
+            pada_study_row_init(row, job->run, job->seed);
+            row->status = "done";
+            results->n++;
+        }
+        PADA_TRY(read_job(results, jobs, job, row));
+    }
+    return PADA_OK;
+}
+
+void pada_study_results_deinit(pada_study_results *results)
+{
+    for (int i = 0; i < results->n; i++)
+        pada_study_row_deinit(&results->rows[i]);
+    pada_free(results->rows);
+    *results = (pada_study_results){0};
+}
+
+/* ---- files ---- */
+
+static pada_status write_file(const pada_study_table *table, const char *out, const char *name,
+                              void (*write)(const pada_study_table *, pada_text *))
+{
+    pada_text path = {0}, text = {0};
+
+    pada_text_add(&path, "%s/%s", out, name);
+    write(table, &text);
+    pada_status st = path.status != PADA_OK ? path.status : text.status;
+    if (st == PADA_OK) st = pada_file_replace(path.data, text.data, text.length);
+    pada_text_deinit(&path);
+    pada_text_deinit(&text);
+    return st;
+}
+
+pada_status pada_study_results_write(const pada_study_results *results, const pada_study_jobs *jobs)
+{
+    const pada_study_request *request = jobs->request;
+    const pada_study_table table = {request->plan, results->rows, results->n};
+
+    PADA_TRY(write_file(&table, request->out, "study.csv", pada_study_table_write));
+    PADA_TRY(write_file(&table, request->out, "summary.csv", pada_study_table_write_summary));
+    return write_file(&table, request->out, "differences.csv", pada_study_table_write_differences);
+}
+
+pada_status pada_study_report_command(const pada_study_results *results,
+                                      const pada_study_jobs *jobs, pada_command_line *line,
+                                      bool *found)
+{
+    const pada_study_request *request = jobs->request;
+
+    *found = false;
+    pada_command_line_add(line, "report");
+    for (int i = 0; i < jobs->n; i++) {
+        const pada_study_job *job = &jobs->of[i];
+        const bool has_folder = job->stage == PADA_STUDY_TRAIN || job->stage > PADA_STUDY_SEARCH;
+        if (!is_done(job) || !has_folder) continue;
+        pada_command_line_add(line, job->folder.data);
+        *found = true;
+    }
+    if (request->truth.file && results->has_truths && results->column[0]) {
+        pada_text_add(pada_command_line_begin(line), "--truth=%s", request->truth.file);
+        pada_text_add(pada_command_line_begin(line), "--truth-column=%s", results->column);
+    }
+    if (request->engine.threads > 0)
+        pada_text_add(pada_command_line_begin(line), "--threads=%d", (int)request->engine.threads);
+    pada_text_add(pada_command_line_begin(line), "--out=%s/report.html", request->out);
+    return line->text.status;
+}
