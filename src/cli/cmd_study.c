@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cli/command.h"
@@ -12,6 +13,8 @@
 #include "cli/study_results.h"
 #include "cli/study_run.h"
 #include "train/run_config.h"
+
+enum { PATIENCE_SECONDS = 30 };
 
 typedef struct study {
     const char *data, *out, *only, *seeds, *last_set;
@@ -207,19 +210,14 @@ static pada_status print_jobs(const study *s, pada_text *out)
 /* Runs the command that makes the page, in a process of its own like the others. */
 static pada_status run_report(const study *s, const pada_command_line *line)
 {
-    const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
     pada_text log = {0}, reason = {0};
-    bool ended = false;
     int code = 0;
     pid_t process;
 
     pada_text_add(&log, "%s/report.log", s->folder.data);
     pada_status st = log.status;
-    if (st == PADA_OK) st = pada_process_start(&process, line, log.data);
-    while (st == PADA_OK && !ended) {
-        st = pada_process_ended(process, &ended, &code);
-        if (!ended) (void)nanosleep(&pause, NULL);
-    }
+    if (st == PADA_OK) st = pada_process_start(&process, line, log.data, &s->lock);
+    if (st == PADA_OK) st = pada_process_wait(process, &code);
     if (st == PADA_OK && code != 0) st = pada_last_line(log.data, &reason);
     if (st == PADA_OK && code != 0) fprintf(stderr, "pada: no page: %s\n", pada_text_str(&reason));
     pada_text_deinit(&log);
@@ -240,15 +238,20 @@ static pada_status write_page(const study *s)
 
 static pada_status report(study *s, pada_text *out)
 {
+    pada_text shown = {0};
+
     PADA_TRY(pada_study_results_read(&s->results, &s->all));
-    PADA_TRY(pada_study_results_write(&s->results, &s->all));
-    PADA_TRY(write_page(s));
     const pada_study_table table = {&s->plan, s->results.rows, s->results.n};
+    pada_add_study(&shown, &table);
+    pada_status st = shown.status;
+    if (st == PADA_OK) st = pada_study_results_write(&s->results, &s->all, shown.data);
+    if (st == PADA_OK) st = write_page(s);
     if (s->json)
         pada_add_study_json(out, &table);
     else
-        pada_add_study(out, &table);
-    return out->status;
+        pada_text_add(out, "%s", pada_text_str(&shown));
+    pada_text_deinit(&shown);
+    return st == PADA_OK ? out->status : st;
 }
 
 /* Names what failed; the others have their place in the table. */
@@ -268,16 +271,32 @@ static pada_status check_failures(const study *s)
                      s->folder.data);
 }
 
+/* Processes of a study that was killed hold its folder until they have written their checkpoints. */
+static pada_status take_folder(study *s, const volatile sig_atomic_t *stop)
+{
+    const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000};
+    const double start = pada_clock_seconds();
+    pada_status st;
+
+    while ((st = pada_run_lock_take(&s->lock, s->folder.data)) == PADA_EINVAL &&
+           pada_clock_seconds() - start < PATIENCE_SECONDS && !*stop)
+        (void)nanosleep(&pause, NULL);
+    return st;
+}
+
 static pada_status run_jobs(study *s)
 {
-    PADA_TRY(pada_run_lock_take(&s->lock, s->folder.data));
+    const volatile sig_atomic_t *stop = pada_stop_signal();
+
+    PADA_TRY(take_folder(s, stop));
     const pada_status st =
         s->jobs == 0
             ? PADA_OK
             : pada_study_jobs_run(&s->all, &(pada_study_running){.n_at_once = (int)s->jobs,
                                                                  .max_seconds = s->max_seconds,
                                                                  .quiet = s->quiet,
-                                                                 .stop = pada_stop_signal()});
+                                                                 .stop = stop,
+                                                                 .lock = &s->lock});
     pada_stop_signal_end(); /* nobody asks for requests any more */
     return st;
 }

@@ -29,26 +29,27 @@ static const char *command_name(const pada_study_plan *plan, const pada_study_jo
     return pada_study_stage_name(job->stage);
 }
 
-/* Appends a path of the file of the study. */
-static void add_path(const pada_study_plan *plan, const char *path, pada_text *out)
+void pada_study_add_path(const pada_study_plan *plan, const pada_study_option *option,
+                         pada_text *out)
 {
     const char *slash = strrchr(plan->file, '/');
 
-    if (path[0] != '/' && slash) pada_text_add(out, "%.*s/", (int)(slash - plan->file), plan->file);
-    pada_text_add(out, "%s", path);
+    if (option->line > 0 && option->value[0] != '/' && slash)
+        pada_text_add(out, "%.*s/", (int)(slash - plan->file), plan->file);
+    pada_text_add(out, "%s", option->value);
 }
 
 /* The recipe of a training is a file; that of `pada retrain` may be a name of the program. */
-static void add_recipe(const pada_study_plan *plan, bool is_retraining, const char *recipe,
-                       pada_command_line *line)
+static void add_recipe(const pada_study_plan *plan, bool is_retraining,
+                       const pada_study_option *recipe, pada_command_line *line)
 {
     pada_text *word = pada_command_line_begin(line);
 
     pada_text_add(word, is_retraining ? "--recipe=" : "--config=");
-    if (is_retraining && !strchr(recipe, '/') && !strchr(recipe, '.'))
-        pada_text_add(word, "%s", recipe);
+    if (is_retraining && !strchr(recipe->value, '/') && !strchr(recipe->value, '.'))
+        pada_text_add(word, "%s", recipe->value);
     else
-        add_path(plan, recipe, word);
+        pada_study_add_path(plan, recipe, word);
 }
 
 /* Images of a relative name are below --data; without that the name is what `pada train` is given. */
@@ -96,7 +97,7 @@ static void add_frame(const pada_study_request *request, const pada_study_job *j
     if (job->stage > PADA_STUDY_SEARCH) add_flag(line, "from", job->run_folder.data);
     add_flag(line, "space", job->space); /* the run may not be there to be asked */
     if (recipe && !has_words)
-        add_recipe(request->plan, strcmp(command, "retrain") == 0, recipe->value, line);
+        add_recipe(request->plan, strcmp(command, "retrain") == 0, recipe, line);
     add_data(request, job, line);
     if (job->stage == PADA_STUDY_RANK) {
         add_flag(line, "truth", request->truth.file);
@@ -161,8 +162,8 @@ static void add_option(const pada_study_plan *plan, const pada_study_option *opt
     pada_text *word = pada_command_line_begin(line);
 
     pada_text_add(word, "--%s=", option->key);
-    if (option->line > 0 && is_among(option->key, file_options))
-        add_path(plan, option->value, word);
+    if (is_among(option->key, file_options))
+        pada_study_add_path(plan, option, word);
     else
         pada_text_add(word, "%s", option->value);
 }

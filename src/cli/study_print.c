@@ -141,6 +141,15 @@ void pada_add_study(pada_text *out, const pada_study_table *table)
 
 /* ---- JSON ---- */
 
+/* The number, a whole one where its column counts. */
+static json_t *number(pada_study_column column, double x)
+{
+    if (isnan(x)) return json_null();
+    return pada_study_column_table[column].decimals <= 0 && x == floor(x) && fabs(x) < 1e15
+               ? json_integer((json_int_t)x)
+               : json_real(x);
+}
+
 static void add_row_json(pada_text *out, const pada_study_table *table, const pada_study_row *row)
 {
     json_t *object = json_object();
@@ -149,7 +158,8 @@ static void add_row_json(pada_text *out, const pada_study_table *table, const pa
     pada_json_set(out, object, "seed", pada_json_count(row->seed));
     pada_json_set(out, object, "status", json_string(row->status));
     for (int c = 0; c < PADA_STUDY_COLUMNS; c++)
-        pada_json_set_number(out, object, pada_study_column_table[c].key, row->values[c]);
+        pada_json_set(out, object, pada_study_column_table[c].key,
+                      number((pada_study_column)c, row->values[c]));
     pada_json_set(out, object, "weights_hash",
                   row->weights_hash[0] ? json_string(row->weights_hash) : json_null());
     pada_json_set(out, object, "arch",

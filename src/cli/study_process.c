@@ -18,19 +18,21 @@
 enum { NOT_STARTED = 127, BY_SIGNAL = 128 };
 
 /* In the new process: what it may do between fork and exec is little. */
-static void become(const char *const *words, int log, pid_t parent)
+static void become(const char *const *words, int log, const pada_run_lock *lock, pid_t parent)
 {
     const int nothing = open("/dev/null", O_RDONLY);
 
     if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 ||
         dup2(log, STDERR_FILENO) < 0)
         _exit(NOT_STARTED);
+    if (lock->fd > 0 && fcntl(lock->fd - 1, F_SETFD, 0) != 0) _exit(NOT_STARTED);
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent) _exit(NOT_STARTED);
     execv(THIS_PROGRAM, (char *const *)words);
     _exit(NOT_STARTED);
 }
 
-static pada_status start(pid_t *out, const char *const *words, const char *log)
+static pada_status start(pid_t *out, const char *const *words, const char *log,
+                         const pada_run_lock *lock)
 {
     const pid_t parent = getpid();
     const int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -38,14 +40,15 @@ static pada_status start(pid_t *out, const char *const *words, const char *log)
     if (fd < 0) return PADA_FAIL(PADA_EIO, "%s: %s", log, strerror(errno));
     fflush(NULL); /* nothing is to be written twice */
     *out = fork();
-    if (*out == 0) become(words, fd, parent);
+    if (*out == 0) become(words, fd, lock, parent);
     const int reason = errno;
     close(fd);
     if (*out < 0) return PADA_FAIL(PADA_EIO, "a new process: %s", strerror(reason));
     return PADA_OK;
 }
 
-pada_status pada_process_start(pid_t *out, const pada_command_line *line, const char *log)
+pada_status pada_process_start(pid_t *out, const pada_command_line *line, const char *log,
+                               const pada_run_lock *lock)
 {
     pada_command_line program = {0};
     const char **words;
@@ -56,11 +59,16 @@ pada_status pada_process_start(pid_t *out, const pada_command_line *line, const 
     pada_status st = line->text.status;
     if (st == PADA_OK) st = pada_command_line_words(&program, &words);
     if (st == PADA_OK) {
-        st = start(out, words, log);
+        st = start(out, words, log, lock);
         pada_free(words);
     }
     pada_command_line_deinit(&program);
     return st;
+}
+
+static int exit_code(int status)
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) : BY_SIGNAL + WTERMSIG(status);
 }
 
 pada_status pada_process_ended(pid_t process, bool *ended, int *code)
@@ -72,8 +80,19 @@ pada_status pada_process_ended(pid_t process, bool *ended, int *code)
     if (found < 0 && errno != EINTR)
         return PADA_FAIL(PADA_EIO, "waiting for process %d: %s", (int)process, strerror(errno));
     if (found != process) return PADA_OK;
-    *ended = WIFEXITED(status) || WIFSIGNALED(status);
-    *code = WIFEXITED(status) ? WEXITSTATUS(status) : BY_SIGNAL + WTERMSIG(status);
+    *ended = true; /* without WUNTRACED there is nothing else to tell */
+    *code = exit_code(status);
+    return PADA_OK;
+}
+
+pada_status pada_process_wait(pid_t process, int *code)
+{
+    int status;
+
+    while (waitpid(process, &status, 0) != process)
+        if (errno != EINTR)
+            return PADA_FAIL(PADA_EIO, "waiting for process %d: %s", (int)process, strerror(errno));
+    *code = exit_code(status);
     return PADA_OK;
 }
 

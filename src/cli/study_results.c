@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "cli/study_command.h"
 #include "run/from_run.h"
 
 /* ---- rows ---- */
@@ -42,24 +43,67 @@ static void note_column(pada_study_results *results, const char *name)
         results->has_truths = false;
 }
 
+/* The networks that `pada rank` was asked for; *has_list is false for all of them. */
+static pada_status list_asked(const pada_study_jobs *jobs, const pada_study_job *job,
+                              const pada_space *space, const pada_score_table *truth,
+                              pada_path_list *out, bool *has_list)
+{
+    const pada_study_part *part = &jobs->request->plan->runs[job->run].parts[PADA_STUDY_RANK];
+    const pada_study_option *networks = pada_study_part_find(part, "networks");
+    const pada_study_option *list = pada_study_part_find(part, "list");
+    const pada_study_option *dialect = pada_study_part_find(part, "arch-dialect");
+    pada_text file = {0};
+    int64_t n;
+
+    *has_list = part->is_wanted && (list || (networks && strcmp(networks->value, "all") != 0));
+    if (!*has_list) return PADA_OK;
+    if (list) {
+        pada_study_add_path(jobs->request->plan, list, &file);
+        pada_status st = file.status;
+        if (st == PADA_OK)
+            st = pada_path_list_read(out, space, file.data, dialect ? dialect->value : NULL, NULL);
+        pada_text_deinit(&file);
+        return st;
+    }
+    if (strcmp(networks->value, "truth") == 0) return pada_path_list_truth(out, truth);
+    PADA_TRY(pada_parse_int(networks->value, "networks", 1, INT32_MAX, &n));
+    return pada_path_list_random(out, space, (int)n, 0); /* the seed of `pada rank` */
+}
+
+static pada_status read_folder(const pada_study_jobs *jobs, const pada_study_job *job,
+                               const pada_space *space, const pada_truth_column_view *truth,
+                               pada_study_row *row)
+{
+    const pada_study_request *request = jobs->request;
+    pada_path_list asked = {0};
+    bool has_list = false;
+
+    pada_status st =
+        truth->table ? list_asked(jobs, job, space, truth->table, &asked, &has_list) : PADA_OK;
+    if (st == PADA_OK)
+        st = pada_study_row_read(
+            row, &(pada_study_sources){.folder = job->run_folder.data,
+                                       .space = space,
+                                       .is_alone = request->plan->runs[job->run].is_alone,
+                                       .truth = truth->table,
+                                       .truths = truth->values,
+                                       .asked = has_list ? &asked : NULL,
+                                       .replicates = (int)request->truth.bootstrap,
+                                       .n_threads = (int)request->engine.threads});
+    pada_path_list_deinit(&asked);
+    return st;
+}
+
 static pada_status read_run(pada_study_results *results, const pada_study_jobs *jobs,
                             const pada_study_job *job, pada_study_row *row)
 {
-    const pada_study_request *request = jobs->request;
     pada_truth_column_view truth;
     pada_space space;
 
     PADA_TRY(pada_space_of_run(&space, job->run_folder.data));
     PADA_TRY(open_truth(jobs, job, &space, &truth));
     if (truth.table) note_column(results, truth.name);
-    const pada_status st = pada_study_row_read(
-        row, &(pada_study_sources){.folder = job->run_folder.data,
-                                   .space = &space,
-                                   .is_alone = request->plan->runs[job->run].is_alone,
-                                   .truth = truth.table,
-                                   .truths = truth.values,
-                                   .replicates = (int)request->truth.bootstrap,
-                                   .n_threads = (int)request->engine.threads});
+    const pada_status st = read_folder(jobs, job, &space, &truth, row);
     pada_score_table_close(truth.table);
     return st;
 }
@@ -105,28 +149,41 @@ void pada_study_results_deinit(pada_study_results *results)
 
 /* ---- files ---- */
 
-static pada_status write_file(const pada_study_table *table, const char *out, const char *name,
-                              void (*write)(const pada_study_table *, pada_text *))
+static pada_status write_text(const char *out, const char *name, const pada_text *text)
 {
-    pada_text path = {0}, text = {0};
+    pada_text path = {0};
 
+    PADA_TRY(text->status);
     pada_text_add(&path, "%s/%s", out, name);
-    write(table, &text);
-    pada_status st = path.status != PADA_OK ? path.status : text.status;
-    if (st == PADA_OK) st = pada_file_replace(path.data, text.data, text.length);
+    pada_status st = path.status;
+    if (st == PADA_OK) st = pada_file_replace(path.data, pada_text_str(text), text->length);
     pada_text_deinit(&path);
-    pada_text_deinit(&text);
     return st;
 }
 
-pada_status pada_study_results_write(const pada_study_results *results, const pada_study_jobs *jobs)
+pada_status pada_study_results_write(const pada_study_results *results, const pada_study_jobs *jobs,
+                                     const char *shown)
 {
-    const pada_study_request *request = jobs->request;
-    const pada_study_table table = {request->plan, results->rows, results->n};
+    static const struct {
+        const char *name;
+        void (*write)(const pada_study_table *, pada_text *);
+    } files[] = {{"study.csv", pada_study_table_write},
+                 {"summary.csv", pada_study_table_write_summary},
+                 {"differences.csv", pada_study_table_write_differences},
+                 {"study.txt", NULL}};
+    const pada_study_table table = {jobs->request->plan, results->rows, results->n};
 
-    PADA_TRY(write_file(&table, request->out, "study.csv", pada_study_table_write));
-    PADA_TRY(write_file(&table, request->out, "summary.csv", pada_study_table_write_summary));
-    return write_file(&table, request->out, "differences.csv", pada_study_table_write_differences);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        pada_text text = {0};
+        if (files[i].write)
+            files[i].write(&table, &text);
+        else
+            pada_text_add(&text, "%s", shown);
+        const pada_status st = write_text(jobs->request->out, files[i].name, &text);
+        pada_text_deinit(&text);
+        PADA_TRY(st);
+    }
+    return PADA_OK;
 }
 
 pada_status pada_study_report_command(const pada_study_results *results,
@@ -150,6 +207,7 @@ pada_status pada_study_report_command(const pada_study_results *results,
     }
     if (request->engine.threads > 0)
         pada_text_add(pada_command_line_begin(line), "--threads=%d", (int)request->engine.threads);
+    pada_text_add(pada_command_line_begin(line), "--preface=%s/study.txt", request->out);
     pada_text_add(pada_command_line_begin(line), "--out=%s/report.html", request->out);
     return line->text.status;
 }

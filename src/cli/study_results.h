@@ -16,9 +16,9 @@ typedef struct pada_study_results {
 pada_status pada_study_results_read(pada_study_results *results, const pada_study_jobs *jobs);
 void pada_study_results_deinit(pada_study_results *results);
 
-/* Replaces OUT/study.csv, summary.csv and differences.csv. */
-pada_status pada_study_results_write(const pada_study_results *results,
-                                     const pada_study_jobs *jobs);
+/* Replaces OUT/study.csv, summary.csv, differences.csv, and study.txt by the table for people. */
+pada_status pada_study_results_write(const pada_study_results *results, const pada_study_jobs *jobs,
+                                     const char *shown);
 /* Makes the command that writes OUT/report.html; *found is false where there is nothing to report. */
 pada_status pada_study_report_command(const pada_study_results *results,
                                       const pada_study_jobs *jobs, pada_command_line *line,

@@ -89,7 +89,7 @@ static pada_status begin(const runner *r, worker *w, pada_study_job *job)
     st = w->log.status != PADA_OK ? w->log.status : shown.status;
     if (st == PADA_OK) say(r, "$ %s", shown.data);
     pada_text_deinit(&shown);
-    if (st == PADA_OK) st = pada_process_start(&w->process, &job->line, w->log.data);
+    if (st == PADA_OK) st = pada_process_start(&w->process, &job->line, w->log.data, r->how->lock);
     if (st != PADA_OK) return st;
     w->job = job;
     w->start = pada_clock_seconds();
@@ -177,15 +177,11 @@ static pada_status work(runner *r)
 /* After a failure of this process: nobody is left behind. */
 static void wait_for_all(runner *r)
 {
-    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    int code;
 
     stop_workers(r);
-    for (int i = 0; i < r->how->n_at_once; i++) {
-        bool ended = !r->workers[i].job;
-        int code;
-        while (!ended && pada_process_ended(r->workers[i].process, &ended, &code) == PADA_OK)
-            (void)nanosleep(&pause, NULL);
-    }
+    for (int i = 0; i < r->how->n_at_once; i++)
+        if (r->workers[i].job) (void)pada_process_wait(r->workers[i].process, &code);
 }
 
 static pada_status judge(const runner *r)

@@ -111,6 +111,29 @@ static pada_status score_join(pada_study_row *row, const pada_study_sources *fro
     return PADA_OK;
 }
 
+/* The scores of the networks that were asked for: the file has more of them, such as the canonical forms of copies. */
+static pada_status keep_asked(pada_score_table **scores, const pada_study_sources *from,
+                              const char *path)
+{
+    pada_score_table *all = *scores;
+    pada_text text = {0};
+    pada_status st = PADA_OK;
+
+    pada_text_add(&text, "arch,score\n");
+    for (int i = 0; i < from->asked->n && st == PADA_OK; i++) {
+        const int row = pada_score_table_row(all, &from->asked->paths[i]);
+        if (row < 0) continue;
+        st = from->space->ops->format(from->space, &from->asked->paths[i], NULL, &text);
+        pada_text_add(&text, ",%.17g\n", pada_score_table_values(all, 0)[row]);
+    }
+    if (st == PADA_OK) st = text.status;
+    if (st == PADA_OK)
+        st = pada_score_table_read(scores, from->space, path, text.data, text.length, NULL);
+    if (st == PADA_OK) pada_score_table_close(all);
+    pada_text_deinit(&text);
+    return st;
+}
+
 static pada_status read_ranking(pada_study_row *row, const pada_study_sources *from,
                                 const char *path)
 {
@@ -118,7 +141,8 @@ static pada_status read_ranking(pada_study_row *row, const pada_study_sources *f
     pada_score_table *scores;
 
     PADA_TRY(pada_score_table_open_column(&scores, from->space, path, "score"));
-    pada_status st = pada_score_join_init(&join, from->truth, from->truths, &scores, 1);
+    pada_status st = from->asked ? keep_asked(&scores, from, path) : PADA_OK;
+    if (st == PADA_OK) st = pada_score_join_init(&join, from->truth, from->truths, &scores, 1);
     if (st == PADA_OK) st = score_join(row, from, &join);
     pada_score_join_deinit(&join);
     pada_score_table_close(scores);

@@ -3,6 +3,7 @@
 #define PADA_STUDY_STUDY_ROW_H
 
 #include "study/metrics.h"
+#include "study/path_list.h"
 #include "study/score_table.h"
 
 #ifdef __cplusplus
@@ -61,6 +62,7 @@ typedef struct pada_study_sources {
     bool is_alone;                 /* one network */
     const pada_score_table *truth; /* NULL: not known */
     const double *truths;          /* a column of it */
+    const pada_path_list *asked;   /* networks that were to be ranked; NULL: all of the file */
     int replicates;                /* of the bootstrap; 0: no intervals */
     int n_threads;                 /* 0: the machine's default */
 } pada_study_sources;
