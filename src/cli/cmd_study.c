@@ -257,14 +257,15 @@ static pada_status report(study *s, pada_text *out)
 /* Names what failed; the others have their place in the table. */
 static pada_status check_failures(const study *s)
 {
-    int n = 0;
+    int n = 0, last = -1;
 
     for (int i = 0; i < s->all.n; i++) {
         const pada_study_job *job = &s->all.of[i];
         if (job->state != PADA_STUDY_FAILED) continue;
         fprintf(stderr, "pada: %s: %s failed: %s\n", job->name.data,
                 pada_study_stage_name(job->stage), pada_text_str(&job->message));
-        n++;
+        n += job->chain != last;
+        last = job->chain;
     }
     if (n == 0) return PADA_OK;
     return PADA_FAIL(PADA_EIO, "%d of %d runs failed; their logs are in %s", n, s->all.n_chains,

@@ -16,6 +16,15 @@ static bool is_done(const pada_study_job *job)
     return job->state == PADA_STUDY_THERE || job->state == PADA_STUDY_DONE;
 }
 
+/* Whether `pada rank` was to use the truth and could not. */
+static bool failed_to_rank(const pada_study_jobs *jobs, const pada_study_job *job)
+{
+    const pada_study_job *next = job + 1;
+
+    return next < jobs->of + jobs->n && next->chain == job->chain &&
+           next->stage == PADA_STUDY_RANK && !is_done(next);
+}
+
 /* The column of accuracies that a run is held against. */
 static pada_status open_truth(const pada_study_jobs *jobs, const pada_study_job *job,
                               const pada_space *space, pada_truth_column_view *out)
@@ -27,7 +36,7 @@ static pada_status open_truth(const pada_study_jobs *jobs, const pada_study_job 
     pada_data_card card = {0};
 
     *out = (pada_truth_column_view){0};
-    if (!args.file) return PADA_OK;
+    if (!args.file || failed_to_rank(jobs, job)) return PADA_OK;
     if (!args.column && own) args.column = own->value;
     PADA_TRY(pada_data_card_read(&card, job->run_folder.data));
     const pada_status st = pada_truth_from_args(out, &args, space, card.json ? card.name : NULL);
@@ -111,7 +120,7 @@ static pada_status read_run(pada_study_results *results, const pada_study_jobs *
 static pada_status read_job(pada_study_results *results, const pada_study_jobs *jobs,
                             const pada_study_job *job, pada_study_row *row)
 {
-    if (!is_done(job) && strcmp(row->status, "done") == 0)
+    if (!is_done(job) && row->status == pada_study_state_name(PADA_STUDY_DONE))
         row->status = pada_study_state_name(job->state);
     if (!is_done(job)) return PADA_OK;
     if (job->stage == PADA_STUDY_TRAIN) return read_run(results, jobs, job, row);
@@ -119,7 +128,16 @@ static pada_status read_job(pada_study_results *results, const pada_study_jobs *
     return pada_study_row_add_test(row, job->folder.data, job->stage == PADA_STUDY_RANDOM);
 }
 
-pada_status pada_study_results_read(pada_study_results *results, const pada_study_jobs *jobs)
+/* The folder of a job has something that cannot be read: its run failed, the others are shown. */
+static pada_status note_failure(pada_study_job *job, pada_study_row *row)
+{
+    job->state = PADA_STUDY_FAILED;
+    row->status = pada_study_state_name(job->state);
+    pada_text_add(&job->message, "%s", pada_message());
+    return job->message.status;
+}
+
+pada_status pada_study_results_read(pada_study_results *results, pada_study_jobs *jobs)
 {
     void *rows;
 
@@ -127,14 +145,16 @@ pada_status pada_study_results_read(pada_study_results *results, const pada_stud
     PADA_TRY(pada_calloc(&rows, (size_t)jobs->n_chains, sizeof *results->rows));
     results->rows = rows;
     for (int i = 0; i < jobs->n; i++) {
-        const pada_study_job *job = &jobs->of[i];
+        pada_study_job *job = &jobs->of[i];
         pada_study_row *row = &results->rows[job->chain];
         if (job->chain == results->n) {
             pada_study_row_init(row, job->run, job->seed);
-            row->status = "done";
+            row->status = pada_study_state_name(PADA_STUDY_DONE);
             results->n++;
         }
-        PADA_TRY(read_job(results, jobs, job, row));
+        pada_status st = read_job(results, jobs, job, row);
+        if (st != PADA_OK && st != PADA_ENOMEM) st = note_failure(job, row);
+        PADA_TRY(st);
     }
     return PADA_OK;
 }

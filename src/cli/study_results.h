@@ -13,7 +13,8 @@ typedef struct pada_study_results {
     char column[256]; /* this one; "": there is none */
 } pada_study_results;
 
-pada_status pada_study_results_read(pada_study_results *results, const pada_study_jobs *jobs);
+/* A run whose files cannot be read has failed. */
+pada_status pada_study_results_read(pada_study_results *results, pada_study_jobs *jobs);
 void pada_study_results_deinit(pada_study_results *results);
 
 /* Replaces OUT/study.csv, summary.csv, differences.csv, and study.txt by the table for people. */

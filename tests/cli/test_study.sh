@@ -181,6 +181,16 @@ expect_out_has 'good'
 check -s "$work/fails/good-s0/ranking.csv"
 grep -q '^bad,0,failed,' "$work/fails/study.csv" || complain 'not in the table'
 
+# So does a run whose files are broken.
+pada study "$work/fails.yaml" --out "$work/fails" --only good --quiet
+expect_rc 0
+expect_no_err
+echo 'not numbers' >"$work/fails/good-s0/metrics.csv"
+pada study "$work/fails.yaml" --out "$work/fails" --jobs 0
+expect_rc 1
+grep -q "^pada: good-s0: train failed: $work/fails/good-s0/metrics.csv:1: " "$work/err" || complain 'not named'
+grep -q '^good,0,failed,' "$work/fails/study.csv" || complain 'not in the table'
+
 # ---- wrong files and options ----
 
 # refuses RC MESSAGE FILE-TEXT...: a study of these lines.
