@@ -333,6 +333,11 @@ static pada_status open_space(search *s, const pada_options *options)
     if (s->net.space.is_final)
         return PADA_FAIL(PADA_EINVAL, "%s: one network, nothing to search; try `pada eval %s`",
                          s->run, s->run);
+    if (s->net.is_narrow)
+        return PADA_FAIL(PADA_EINVAL,
+                         "%s: trained with --ops %s, and a search knows no such limit; `pada rank` "
+                         "ranks its networks",
+                         s->run, s->net.from_run.ops);
     if (s->net.split == PADA_SPLIT_VAL && s->net.data->set_aside[0])
         pada_meter_say(&s->meter, s->net.data->set_aside);
     s->space = s->net.space;

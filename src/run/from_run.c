@@ -11,6 +11,7 @@ static const pada_opt config_table[] = {
      .default_value = "search",
      .choices = "search|final"},
     {.name = "arch", .type = PADA_OPT_STRING, .offset = offsetof(pada_run_config, arch)},
+    {.name = "ops", .type = PADA_OPT_STRING, .offset = offsetof(pada_run_config, ops)},
     {.name = NULL},
 };
 

@@ -13,6 +13,7 @@ typedef struct pada_run_config {
     const char *data; /* NULL: not there */
     int form;         /* 1: of one network in its final form, */
     const char *arch; /* this one */
+    const char *ops;  /* the operators that a supernet trained; NULL: all */
 } pada_run_config;
 
 /* Reads it, with the options of a space. *owner owns the strings, also after a failure. */

@@ -25,6 +25,11 @@ static const pada_opt options_table[] = {
      .meta = "RUN",
      .help = "run folder; the same command resumes it where it stopped",
      .session = true},
+    {.name = "ops",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(pada_training, ops),
+     .meta = "LIST",
+     .help = "train only these operators, \"skip_connect,nor_conv_3x3\" (default: all)"},
     {.name = "checkpoint-steps",
      .type = PADA_OPT_INT,
      .offset = offsetof(pada_training, checkpoint_steps),
@@ -91,6 +96,7 @@ static pada_status open_all(pada_training *t, const pada_training_host *host)
     if (t->recipe.validate > 0) data.splits |= PADA_SPLIT_BIT(pada_split_to_choose(splits));
     PADA_TRY(pada_host_open_data(host, &t->data, &t->data_args, &data));
     PADA_TRY(pada_space_for_data(&t->space, &t->space_args, t->data));
+    if (t->ops) PADA_TRY(pada_subspace_parse(&t->within, &t->space, t->ops, "--ops"));
     return pada_training_engine(&t->engine, &t->engine_args, &t->space, t->strategy->statistics,
                                 t->data, &t->recipe, (int)t->recipe.batch_size);
 }
@@ -103,6 +109,7 @@ static pada_status train(pada_training *t, const char *config, const char *start
                                          .recipe = &t->recipe,
                                          .strategy = t->strategy,
                                          .settings = t->settings,
+                                         .within = t->ops ? &t->within : NULL,
                                          .run = t->out,
                                          .lock = &t->lock,
                                          .config = config,

@@ -16,6 +16,7 @@
 /* Zero-initialise. The values of the options first; the rest is there while it runs. */
 typedef struct pada_training {
     const char *method, *data_name, *out;
+    const char *ops;            /* the operators that are trained; NULL: all */
     pada_space_args space_args; /* to be prepared by the caller */
     pada_data_args data_args;
     pada_engine_args engine_args;
@@ -27,7 +28,8 @@ typedef struct pada_training {
     void *settings;                    /* of the strategy */
     pada_dataset *data;
     pada_space space;
-    pada_engine *engine; /* has the weights at the end */
+    pada_subspace within; /* of `ops` */
+    pada_engine *engine;  /* has the weights at the end */
     pada_run_lock lock;
 } pada_training;
 

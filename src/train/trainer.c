@@ -137,6 +137,7 @@ static pada_status begin(trainer *t)
 
     PADA_TRY(pada_engine_check_data(desc->engine, desc->data));
     t->env = (pada_strategy_env){.space = pada_engine_space(desc->engine),
+                                 .within = desc->within,
                                  .params = pada_engine_params(desc->engine),
                                  .data = desc->data,
                                  .n_classes = desc->data->n_classes,
@@ -155,6 +156,9 @@ static pada_status begin(trainer *t)
                          "train on",
                          t->env.accumulate, t->env.batch_size, t->env.n_images);
     PADA_TRY(check_drops(t));
+    if (desc->within && !desc->strategy->narrows)
+        return PADA_FAIL(PADA_EINVAL, "method %s trains all choices of a space; leave --ops out",
+                         desc->strategy->name);
     PADA_TRY(make_loaders(t));
     PADA_TRY(make_room(t));
     t->started = t->saved = t->epoch_started = pada_clock_seconds();
@@ -362,7 +366,9 @@ static pada_status enter_phase(trainer *t)
     const pada_phase_ops *phases = desc->strategy->phases;
     pada_progress progress;
 
-    if (!phases)
+    if (!phases && t->env.within)
+        t->within = *t->env.within;
+    else if (!phases)
         pada_subspace_init(&t->within, t->env.space);
     else
         PADA_TRY(phases->subspace(t->strategy, t->now.phase, &t->within));
