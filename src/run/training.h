@@ -22,7 +22,7 @@ typedef struct pada_training {
     pada_engine_args engine_args;
     pada_recipe recipe;
     pada_train_args train_args;
-    int64_t checkpoint_steps;
+    int64_t checkpoint_steps, checkpoint_epochs;
 
     const pada_strategy_ops *strategy; /* of `method`, known before the options are bound */
     void *settings;                    /* of the strategy */

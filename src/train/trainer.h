@@ -64,6 +64,7 @@ typedef struct pada_train_desc {
     const pada_model_about *best;
     double checkpoint_seconds;         /* between checkpoints; 0: only at the end */
     int64_t checkpoint_steps;          /* also every so many steps; 0: not */
+    int64_t checkpoint_epochs;         /* also every so many epochs, and those stay; 0: not */
     double max_seconds;                /* stop then; 0: never */
     const volatile sig_atomic_t *stop; /* stop as soon as it is not 0; may be NULL */
     pada_train_listener listener;
