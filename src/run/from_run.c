@@ -54,6 +54,23 @@ pada_status pada_space_of_run(pada_space *space, const char *run)
     return st;
 }
 
+pada_status pada_part_of_run(pada_subspace *part, bool *is_narrow, const pada_space *space,
+                             const char *run)
+{
+    pada_options *options = NULL;
+    pada_run_config config = {0};
+
+    *is_narrow = false;
+    PADA_TRY(pada_space_args_prepare(&config.space, 1, &run));
+    pada_status st = pada_run_config_read(&config, &options, config.space.ops, run);
+    if (st == PADA_OK && config.ops) {
+        *is_narrow = true;
+        st = pada_subspace_parse(part, space, config.ops, "config.yaml");
+    }
+    pada_options_destroy(options);
+    return st;
+}
+
 /* Whether something of this name may be opened. */
 static bool is_there(const char *data)
 {
