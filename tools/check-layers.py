@@ -27,6 +27,7 @@ LAYERS = [
     ["strategy"],
     ["train"],
     ["study"],
+    ["probe"],
     ["run"],
     ["report"],
     ["api"],

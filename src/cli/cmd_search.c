@@ -379,6 +379,11 @@ static pada_status open_space(search *s, const pada_options *options)
     PADA_TRY(pada_supernets_open(&s->nets, &s->run_args, &s->combine_args, options, !s->dry_run));
     PADA_TRY(pada_supernets_refuse_final(&s->nets, "search"));
     first = &s->nets.list[0].net;
+    if (first->is_narrow)
+        return PADA_FAIL(PADA_EINVAL,
+                         "%s: trained with --ops %s, and a search knows no such limit; `pada rank` "
+                         "ranks its networks",
+                         s->nets.list[0].run, first->from_run.ops);
     if (first->split == PADA_SPLIT_VAL && first->data->set_aside[0])
         pada_meter_say(&s->meter, first->data->set_aside);
     s->space = first->space;

@@ -187,6 +187,9 @@ static pada_status open_images(pada_supernet *net, const pada_options *options, 
     PADA_TRY(check_images(net, args->weights ? args->weights : run, are_its_own));
     PADA_TRY(pada_space_for_data(&net->space, &args->space, net->data));
     if (run && net->from_run.form == 1) PADA_TRY(take_final_form(net, run));
+    net->is_narrow = run && net->from_run.ops;
+    if (net->is_narrow)
+        PADA_TRY(pada_subspace_parse(&net->within, &net->space, net->from_run.ops, "config.yaml"));
     return make_evaluator(net, &net->workers[0].evaluator);
 }
 

@@ -39,7 +39,9 @@ typedef struct pada_supernet {
     pada_text checkpoint; /* of the run folder, if it has one supernet */
     const char *weights;  /* the file; NULL: fresh weights, or a family */
     pada_space space;
-    pada_family *family; /* of a run with several supernets; else NULL */
+    bool is_narrow;       /* the run trained only a part of the choices: */
+    pada_subspace within; /* this one */
+    pada_family *family;  /* of a run with several supernets; else NULL */
     pada_dataset *data;
     pada_split split;      /* the one of it that is open */
     pada_data_card card;   /* of the images of the training; json NULL: nobody says */

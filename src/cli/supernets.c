@@ -58,6 +58,11 @@ static pada_status check_pair(const pada_judge *judge, const pada_judge *first)
         return PADA_FAIL(PADA_EINVAL, "%s would be judged by %s images, but %s by %s", judge->run,
                          pada_split_name(judge->net.split), first->run,
                          pada_split_name(first->net.split));
+    if (judge->net.is_narrow != first->net.is_narrow ||
+        (judge->net.is_narrow &&
+         memcmp(&judge->net.within, &first->net.within, sizeof first->net.within) != 0))
+        return PADA_FAIL(PADA_EINVAL, "%s and %s were not trained with the same --ops", judge->run,
+                         first->run);
     return check_size(judge, first);
 }
 
@@ -113,6 +118,11 @@ pada_status pada_supernets_refuse_final(const pada_supernets *nets, const char *
             return PADA_FAIL(PADA_EINVAL, "%s: one network, nothing to %s; try `pada eval %s`",
                              nets->list[i].run, verb, nets->list[i].run);
     return PADA_OK;
+}
+
+const pada_subspace *pada_supernets_within(const pada_supernets *nets)
+{
+    return nets->n > 0 && nets->list[0].net.is_narrow ? &nets->list[0].net.within : NULL;
 }
 
 pada_status pada_supernets_keep_scores(pada_supernets *nets, const char *otherwise)

@@ -38,6 +38,8 @@ pada_status pada_supernets_open(pada_supernets *nets, const pada_run_args *args,
                                 bool locks);
 /* A final form, of which there is one network, is PADA_EINVAL: nothing to `verb`. */
 pada_status pada_supernets_refuse_final(const pada_supernets *nets, const char *verb);
+/* The part of the space that all of them were trained on (--ops), borrowed; NULL: all of it. */
+const pada_subspace *pada_supernets_within(const pada_supernets *nets);
 /* Says where the scores of each are kept: in its run, unless that may only be read; else in the folder `otherwise`, NULL: nowhere. */
 pada_status pada_supernets_keep_scores(pada_supernets *nets, const char *otherwise);
 void pada_supernets_close(pada_supernets *nets);
