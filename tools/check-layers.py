@@ -28,6 +28,7 @@ LAYERS = [
     ["strategy"],
     ["train"],
     ["study"],
+    ["probe"],
     ["run"],
     ["report"],
     ["api"],

@@ -54,8 +54,8 @@ static pada_status evaluate(void *user, const pada_path *paths, int n, pada_sear
 
     for (int i = 0; i < n; i++) {
         PADA_TRY(pada__score(&s->scoring, &paths[i], &found));
-        scores[i] =
-            (pada_search_score){.top1 = 100.0 * found.top1 / found.n_images, .loss = found.loss};
+        const double top1 = 100.0 * found.top1 / found.n_images;
+        scores[i] = (pada_search_score){.value = top1, .loss = found.loss, .top1 = top1};
     }
     return PADA_OK;
 }

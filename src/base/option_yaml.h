@@ -10,9 +10,8 @@
  * strings are borrowed for the call. */
 typedef pada_status (*pada__yaml_pair)(void *user, const char *key, const char *value, int line);
 
-/* PADA_EDATA, "path:line: ...", for anything but at most one document that maps scalars to scalars:
- * syntax errors, nested collections, anchors, aliases, tags, doubled keys ('-' and '_' are the same
- * in keys), keys without value, more than 1,000 keys. */
+/* PADA_EDATA, "path:line: ...", for anything but at most one document that maps scalars to scalars: what yaml_tree.h
+ * refuses, collections inside of it, keys without value. */
 pada_status pada__yaml_read(const char *path, pada__yaml_pair pair, void *user);
 /* The same of a text; `name` stands for the path in messages. */
 pada_status pada__yaml_read_text(const char *name, const void *text, size_t bytes,

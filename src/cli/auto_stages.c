@@ -8,47 +8,28 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/mem.h"
 #include "cli/call.h"
+#include "cli/command_line.h"
 #include "cli/stop_signal.h"
 #include "study/best_network.h"
 #include "study/random_twin.h"
 
 #define SAME_COST 0.05 /* multiply-adds of the random network may differ by so much */
 
-/* ---- command lines ---- */
+/* ---- command lines; without words there is nothing to do ---- */
 
-enum { MAX_WORDS = 64 };
-
-/* Zero-initialise. Failures are in the status of the text. */
-typedef struct line {
-    pada_text text;       /* every word with its end */
-    size_t at[MAX_WORDS]; /* where they begin */
-    int n;                /* 0: there is nothing to do */
-} line;
-
-static void add_word(line *l, const char *word)
-{
-    PADA_ASSERT(l->n < MAX_WORDS);
-    l->at[l->n++] = l->text.length;
-    pada_text_add_bytes(&l->text, word, strlen(word) + 1);
-}
+typedef pada_command_line line;
 
 /* A file or folder of the run. */
 static void add_place(const pada_auto *a, line *l, const char *name)
 {
-    pada_text place = {0};
-
-    pada_text_add(&place, "%s/%s", a->out, name);
-    if (place.status == PADA_OK)
-        add_word(l, place.data);
-    else
-        l->text.status = place.status;
-    pada_text_deinit(&place);
+    pada_text_add(pada_command_line_begin(l), "%s/%s", a->out, name);
 }
 
 static void add_out(const pada_auto *a, line *l, const char *name)
 {
-    add_word(l, "--out");
+    pada_command_line_add(l, "--out");
     add_place(a, l, name);
 }
 
@@ -63,8 +44,8 @@ static void add_as(const pada_auto *a, line *l, const char *name, const char *as
     if (pada_options_value(a->options, i, &value) &&
         !(usual && strcmp(pada_text_str(&value), usual) == 0)) {
         pada_text_add(&flag, "--%s", as);
-        add_word(l, pada_text_str(&flag));
-        add_word(l, pada_text_str(&value));
+        pada_command_line_add(l, pada_text_str(&flag));
+        pada_command_line_add(l, pada_text_str(&value));
     }
     if (flag.status != PADA_OK) l->text.status = flag.status;
     if (value.status != PADA_OK) l->text.status = value.status;
@@ -87,16 +68,16 @@ static void add_table(const pada_auto *a, line *l, const pada_opt *table)
 static void add_session(const pada_auto *a, line *l)
 {
     add_table(a, l, pada_engine_options);
-    if (a->quiet) add_word(l, "--quiet");
+    if (a->quiet) pada_command_line_add(l, "--quiet");
 }
 
 /* ---- what the stages are ---- */
 
 static pada_status add_train(const pada_auto *a, line *l)
 {
-    add_word(l, "train");
-    add_word(l, "--data");
-    add_word(l, a->data);
+    pada_command_line_add(l, "train");
+    pada_command_line_add(l, "--data");
+    pada_command_line_add(l, a->data);
     add_option(a, l, "space");
     add_option(a, l, "image-size");
     add_table(a, l, a->space.ops->options);
@@ -111,7 +92,7 @@ static pada_status add_train(const pada_auto *a, line *l)
 
 static pada_status add_search(const pada_auto *a, line *l)
 {
-    add_word(l, "search");
+    pada_command_line_add(l, "search");
     add_place(a, l, "supernet");
     add_option(a, l, "max-macs");
     add_option(a, l, "max-params");
@@ -127,8 +108,8 @@ static pada_status add_search(const pada_auto *a, line *l)
 static void add_recipe(const pada_auto *a, line *l)
 {
     if (strcmp(a->space.ops->name, "proxyless") == 0) {
-        add_word(l, "--recipe");
-        add_word(l, "macro");
+        pada_command_line_add(l, "--recipe");
+        pada_command_line_add(l, "macro");
     }
     add_as(a, l, "network-epochs", "epochs");
     add_option(a, l, "batch-size");
@@ -138,8 +119,8 @@ static void add_recipe(const pada_auto *a, line *l)
 
 static pada_status add_network(const pada_auto *a, line *l)
 {
-    add_word(l, "retrain");
-    add_word(l, "--from");
+    pada_command_line_add(l, "retrain");
+    pada_command_line_add(l, "--from");
     add_place(a, l, "supernet");
     add_recipe(a, l);
     add_out(a, l, "network");
@@ -184,11 +165,11 @@ static pada_status add_random(const pada_auto *a, line *l)
     }
     const pada_status st = space.ops->format(&space, &path, space.ops->dialects[0], &arch);
     if (st == PADA_OK) {
-        add_word(l, "retrain");
-        add_word(l, "--from");
+        pada_command_line_add(l, "retrain");
+        pada_command_line_add(l, "--from");
         add_place(a, l, "supernet");
-        add_word(l, "--arch");
-        add_word(l, arch.data);
+        pada_command_line_add(l, "--arch");
+        pada_command_line_add(l, arch.data);
         add_recipe(a, l);
         add_out(a, l, "random");
     }
@@ -198,10 +179,10 @@ static pada_status add_random(const pada_auto *a, line *l)
 
 static void add_export(const pada_auto *a, line *l, const char *format, const char *file)
 {
-    add_word(l, "export");
+    pada_command_line_add(l, "export");
     add_place(a, l, "network");
-    add_word(l, "--to");
-    add_word(l, format);
+    pada_command_line_add(l, "--to");
+    pada_command_line_add(l, format);
     add_out(a, l, file);
 }
 
@@ -219,7 +200,7 @@ static pada_status add_model(const pada_auto *a, line *l)
 
 static pada_status add_report(const pada_auto *a, line *l)
 {
-    add_word(l, "report");
+    pada_command_line_add(l, "report");
     add_place(a, l, "supernet");
     add_out(a, l, "report.html");
     return PADA_OK;
@@ -247,25 +228,6 @@ enum { N_STAGES = sizeof stages / sizeof *stages };
 
 /* ---- running them ---- */
 
-/* Prints a word as a shell takes it. */
-static void print_word(const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "-_./,:=+%@";
-
-    if (word[0] && word[strspn(word, plain)] == '\0') {
-        fprintf(stderr, " %s", word);
-        return;
-    }
-    fputs(" '", stderr);
-    for (; *word; word++)
-        if (*word == '\'')
-            fputs("'\\''", stderr);
-        else
-            fputc(*word, stderr);
-    fputc('\'', stderr);
-}
-
 /* Lets standard output go elsewhere: to standard error, or nowhere. -1: it could not be. */
 static int divert_output(const pada_auto *a)
 {
@@ -285,22 +247,19 @@ static void restore_output(int saved)
     close(saved);
 }
 
-static pada_status run_line(const pada_auto *a, const line *l)
+/* Prints the command and runs it, with standard output diverted. */
+static pada_status run_words(const pada_auto *a, const line *l, const char *const *words)
 {
-    const char *words[MAX_WORDS];
+    pada_text shown = {0};
 
-    PADA_TRY(l->text.status);
-    for (int i = 0; i < l->n; i++)
-        words[i] = l->text.data + l->at[i];
-    if (!a->quiet) {
-        fprintf(stderr, "$ pada");
-        for (int i = 0; i < l->n; i++)
-            print_word(words[i]);
-        fprintf(stderr, "\n");
-    }
+    pada_command_line_print(l, &shown);
+    if (shown.status == PADA_OK) pada_auto_say(a, "$ %s", shown.data);
+    pada_status st = shown.status;
+    pada_text_deinit(&shown);
+    PADA_TRY(st);
     const int saved = divert_output(a);
     if (saved < 0) return PADA_FAIL(PADA_EIO, "standard output: %s", strerror(errno));
-    const pada_status st = pada_call_run(words[0], l->n - 1, words + 1);
+    st = pada_call_run(words[0], l->n - 1, words + 1);
     restore_output(saved);
     PADA_TRY(st);
     if (*pada_stop_signal()) /* also those that came when nobody listened */
@@ -308,17 +267,27 @@ static pada_status run_line(const pada_auto *a, const line *l)
     return PADA_OK;
 }
 
+static pada_status run_line(const pada_auto *a, const line *l)
+{
+    const char **words;
+
+    PADA_TRY(pada_command_line_words(l, &words));
+    const pada_status st = run_words(a, l, words);
+    pada_free(words);
+    return st;
+}
+
 pada_status pada_auto_verify(const pada_auto *a)
 {
     line l = {0};
 
-    add_word(&l, "data");
-    add_word(&l, "verify");
-    add_word(&l, a->data);
+    pada_command_line_add(&l, "data");
+    pada_command_line_add(&l, "verify");
+    pada_command_line_add(&l, a->data);
     add_option(a, &l, "image-size");
     add_table(a, &l, pada_image_options);
     const pada_status st = run_line(a, &l);
-    pada_text_deinit(&l.text);
+    pada_command_line_deinit(&l);
     return st;
 }
 
@@ -340,7 +309,7 @@ static pada_status run_stage(const pada_auto *a, const stage *s, int number)
     pada_auto_say(a, "\nstage %d of %d: %s", number, N_STAGES, s->title);
     pada_status st = s->add_words(a, &l);
     if (st == PADA_OK && l.n > 0) st = run_line(a, &l);
-    pada_text_deinit(&l.text);
+    pada_command_line_deinit(&l);
     if (s->may_lack && (st == PADA_EUNSUPPORTED || st == PADA_EDEVICE)) {
         pada_auto_say(a, "pada: left out: %s", pada_message());
         return PADA_OK;

@@ -54,12 +54,18 @@ void pada_call_close(pada_call *call)
     *call = (pada_call){0};
 }
 
+pada_status pada_call_parse(pada_call *call, int argc, const char *const *argv)
+{
+    PADA_TRY(pada_options_parse(call->options, argc, argv));
+    if (call->config && !call->help) PADA_TRY(pada_options_load(call->options, call->config));
+    return PADA_OK;
+}
+
 static pada_status run_open(pada_call *call, int argc, const char *const *argv)
 {
     if (argc == 1 && strcmp(argv[0], "-h") == 0) return pada_help_print(call);
-    PADA_TRY(pada_options_parse(call->options, argc, argv));
+    PADA_TRY(pada_call_parse(call, argc, argv));
     if (call->help) return pada_help_print(call);
-    if (call->config) PADA_TRY(pada_options_load(call->options, call->config));
     return call->command->run(call->self, call->options);
 }
 

@@ -19,6 +19,8 @@ typedef struct pada_call {
  * call must not move: options point into it. */
 pada_status pada_call_open(pada_call *call, const pada_command *command, int argc,
                            const char *const *argv);
+/* Takes the flags, and the file of --config; may be called with one word after the other. */
+pada_status pada_call_parse(pada_call *call, int argc, const char *const *argv);
 void pada_call_close(pada_call *call);
 
 /* Runs `pada NAME ARGV..`: what main does, and commands that are made of others. Signals are caught from here on where

@@ -1,4 +1,5 @@
 /* cmd_bench.c - `pada bench`: how fast this machine trains, evaluates paths and makes images. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "cli/bench_images.h"
 #include "cli/bench_kernels.h"
 #include "cli/bench_latency.h"
+#include "cli/bench_methods.h"
 #include "cli/bench_rank.h"
 #include "cli/command.h"
 #include "cli/data_open.h"
@@ -112,7 +114,7 @@ static const pada_opt options_table[] = {
      .min = 1,
      .max = 100000,
      .meta = "N",
-     .help = "random architectures, without --list"},
+     .help = "random architectures, without --list; methods: steps of an epoch"},
     {.name = "out",
      .type = PADA_OPT_STRING,
      .offset = offsetof(bench, out_file),
@@ -125,7 +127,7 @@ static const pada_opt options_table[] = {
      .min = 0,
      .max = 1000,
      .meta = "N",
-     .help = "timed runs of each architecture; 0: 3, or 25 for latency"},
+     .help = "timed runs of each architecture; 0: 3, or 25 for latency and methods"},
     {.name = "burst",
      .type = PADA_OPT_INT,
      .offset = offsetof(bench, burst),
@@ -403,6 +405,30 @@ static pada_status measure_latency(bench *b)
     return st;
 }
 
+static pada_status measure_methods(bench *b)
+{
+    pada_engine_desc desc = {
+        .space = &b->space, .mode = PADA_TRAIN, .batch_size = b->batch > 0 ? (int)b->batch : 64};
+    pada_text out = {0};
+
+    PADA_TRY(pada_space_from_args(&b->space, &b->space_args));
+    PADA_TRY(pada_computing_desc_from_args(&desc, &b->engine_args));
+    if (b->n_paths * desc.batch_size > INT32_MAX)
+        return PADA_FAIL(PADA_EINVAL, "--networks %" PRId64 ": an epoch of too many images",
+                         b->n_paths);
+    const pada_status st = pada_bench_methods_run(
+        &(pada_bench_methods){.space = &b->space,
+                              .engine = &desc,
+                              .steps = (int)b->n_paths,
+                              .repeats = b->repeats > 0 ? (int)b->repeats : 25,
+                              .seed = b->seed,
+                              .json = b->json},
+        &out);
+    if (st == PADA_OK) fputs(pada_text_str(&out), stdout);
+    pada_text_deinit(&out);
+    return st;
+}
+
 static pada_status measure(bench *b, const char *what)
 {
     b->ranks = strcmp(what, "rank") == 0;
@@ -422,20 +448,23 @@ static pada_status measure(bench *b, const char *what)
 
 static pada_status run(void *self, const pada_options *options)
 {
-    static const char *const kinds[] = {"step", "eval", "rank", "kernels", "data", "latency"};
+    static const char *const kinds[] = {"step", "eval",    "rank",   "kernels",
+                                        "data", "latency", "methods"};
     enum { N_KINDS = sizeof kinds / sizeof *kinds };
     bench *b = self;
     bool known = false;
 
     if (pada_options_n_words(options) != 1)
-        return PADA_FAIL(PADA_EINVAL,
-                         "bench takes one word: step, eval, rank, kernels, data or latency");
+        return PADA_FAIL(
+            PADA_EINVAL,
+            "bench takes one word: step, eval, rank, kernels, data, latency or methods");
     const char *what = pada_options_word(options, 0);
     for (int i = 0; i < N_KINDS; i++)
         known = known || strcmp(what, kinds[i]) == 0;
     if (!known) return pada_fail_unknown(PADA_EINVAL, "bench: unknown word", what, kinds, N_KINDS);
     const pada_status st = strcmp(what, "data") == 0      ? measure_data(b)
                            : strcmp(what, "latency") == 0 ? measure_latency(b)
+                           : strcmp(what, "methods") == 0 ? measure_methods(b)
                                                           : measure(b, what);
     pada_bench_rank_deinit(&b->rank);
     pada_engine_destroy(b->engine);
@@ -455,9 +484,10 @@ const pada_command pada_command_bench = {
         "Times are medians over the repeats, averaged over the architectures: of a training step or an "
         "evaluation of one batch, or (rank) of all images of a ranking, with several networks in flight. Memory "
         "is that of the whole process on the host. `data` makes training images as a training does, each once. "
-        "`latency` times every part of the networks of a space in their final form and writes a table for --latency-table.",
-    .usage = "pada bench step|eval|rank|kernels|data|latency [options]",
-    .words = "step|eval|rank|kernels|data|latency",
+        "`latency` times every part of the networks of a space in their final form and writes a table for --latency-table. "
+        "`methods` trains epochs of --networks steps by spos, pa, da and pada in turns, on the same paths.",
+    .usage = "pada bench step|eval|rank|kernels|data|latency|methods [options]",
+    .words = "step|eval|rank|kernels|data|latency|methods",
     .examples =
         "pada bench step --batch-size 64\npada bench eval --list bench/paths30.txt --json\npada bench kernels --threads 1\npada bench data --data photos --image-size 224\n"
         "pada bench latency --space macro --threads 1 --out macro.csv --check 30",

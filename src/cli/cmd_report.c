@@ -1,5 +1,6 @@
 /* cmd_report.c - `pada report`: one HTML page about one or several runs. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -11,9 +12,11 @@
 
 #define REPORT_FILE "report.html"
 
+enum { MAX_PREFACE = 1000000 };
+
 typedef struct report {
     pada_truth_args truth_args;
-    const char *out;
+    const char *out, *preface;
     uint64_t seed;
     int64_t threads;
 
@@ -30,6 +33,11 @@ static const pada_opt options_table[] = {
      .offset = offsetof(report, out),
      .meta = "FILE.html",
      .help = "the page (default: " REPORT_FILE " in RUN, or here for several runs)"},
+    {.name = "preface",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(report, preface),
+     .meta = "FILE.txt",
+     .help = "a text for the top of the page, as it is: the table of a study"},
     {.name = "seed",
      .type = PADA_OPT_U64,
      .offset = offsetof(report, seed),
@@ -126,13 +134,14 @@ static pada_status open_truth(report *r)
     return pada_truth_from_args(&r->truth, &r->truth_args, &r->space, r->info.data_name);
 }
 
-static pada_status write_page(const report *r, const char *path)
+static pada_status write_page(const report *r, const char *preface, const char *path)
 {
     pada_text page = {0};
     pada_status st =
         pada_report_page(&(pada_report_desc){.space = &r->space,
                                              .runs = r->runs,
                                              .n_runs = r->n_runs,
+                                             .preface = preface,
                                              .truth = r->truth.table,
                                              .truth_file = r->truth_args.file,
                                              .truth_column = r->truth.name,
@@ -149,16 +158,34 @@ static pada_status write_page(const report *r, const char *path)
     return st;
 }
 
+static pada_status read_preface(const report *r, pada_text *out)
+{
+    pada_file file = {0};
+
+    if (!r->preface) return PADA_OK;
+    PADA_TRY(pada_file_load(&file, r->preface));
+    pada_status st = PADA_OK;
+    if (file.bytes > MAX_PREFACE || (file.bytes > 0 && memchr(file.data, '\0', file.bytes)))
+        st = PADA_FAIL(PADA_EDATA, "%s: no text of at most %d bytes", r->preface, MAX_PREFACE);
+    else
+        pada_text_add_bytes(out, file.data, file.bytes);
+    pada_file_close(&file);
+    return st == PADA_OK ? out->status : st;
+}
+
 static pada_status make_report(report *r, const pada_options *options)
 {
-    pada_text path = {0};
+    pada_text path = {0}, preface = {0};
 
     PADA_TRY(take_words(r, options));
     PADA_TRY(check_contents(r));
     PADA_TRY(open_truth(r));
+    pada_status st = read_preface(r, &preface);
     if (!r->out && r->n_runs == 1) pada_text_add(&path, "%s/", r->runs[0]);
     pada_text_add(&path, "%s", r->out ? r->out : REPORT_FILE);
-    const pada_status st = path.status == PADA_OK ? write_page(r, path.data) : path.status;
+    if (st == PADA_OK) st = path.status;
+    if (st == PADA_OK) st = write_page(r, pada_text_str(&preface), path.data);
+    pada_text_deinit(&preface);
     pada_text_deinit(&path);
     return st;
 }

@@ -5,53 +5,55 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "cli/command.h"
 #include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/run_args.h"
 #include "cli/search_print.h"
 #include "cli/stop_signal.h"
+#include "cli/supernets.h"
 #include "engine/engine_statistics.h"
 #include "study/latency_limit.h"
+#include "study/mixed_scores.h"
 #include "study/search_files.h"
-#include "study/search_scores.h"
-#include "train/run_config.h"
 
 #define DEFAULT_FOLDER "search"
-#define SCORES         "scores"
 
 enum { MILESTONE_SECONDS = 60 };
 
 typedef struct search {
     pada_run_args run_args;
     pada_search_settings settings;
+    pada_combine_args combine_args;
     const char *algorithm, *out, *latency_file;
     int64_t max_macs, min_macs, max_params, min_params;
     double max_latency_ms; /* 0: no limit */
     int form;              /* 0: final, 1: search */
     double max_seconds;
     int64_t in_flight; /* 0: as many as the backend likes */
-    int64_t top;
+    int64_t top, reference;
     uint64_t seed;
     bool dry_run, quiet, json;
 
-    const char *run; /* the folder, or NULL */
-    pada_supernet net;
+    const char *run; /* the folder, the first of several, or NULL */
+    pada_supernets nets;
     pada_space space;
-    pada_run_lock lock;                      /* of the run */
-    pada_text folder, scores_dir;            /* of results, and of scores */
+    pada_text folder;                        /* of results */
     const pada_search_algorithm *how;        /* of that name */
     pada_cost_limit limits[PADA_COST_KINDS]; /* as given */
     pada_cost_limits *counted;               /* the same, counted */
+    pada_ranking_desc *judges;               /* [supernets], owned */
+    pada_mixed_scores *scores;
     pada_search_result result;
     const volatile sig_atomic_t *stop_signal;
     double start; /* clock */
     pada_meter meter;
-    int n_before;         /* evaluations of earlier generations */
-    int n_most;           /* evaluations of all, at most */
+    int n_networks;       /* that are proposed, at most */
+    int n_done, n_most;   /* evaluations by all supernets: so far, and at most */
     int n_new;            /* that were not there already */
     double evaluating_at; /* clock at the first of them */
-    double best;          /* top-1 of earlier generations */
+    double best;          /* top-1 of the best of earlier generations; 0: none */
 } search;
 
 #define COST_OPTION(option_name, field, text)                                                   \
@@ -99,7 +101,15 @@ static const pada_opt options_table[] = {
      .type = PADA_OPT_STRING,
      .offset = offsetof(search, out),
      .meta = "DIR",
-     .help = "where the files go (default: " DEFAULT_FOLDER " in RUN, or here)"},
+     .help = "where the files go (default: " DEFAULT_FOLDER " in RUN; of several runs, here)"},
+    {.name = "reference",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(search, reference),
+     .default_value = "200",
+     .min = 2,
+     .max = 1000000,
+     .meta = "N",
+     .help = "random networks, evaluated first, among which ranks and calibrated accuracies are"},
     {.name = "top",
      .type = PADA_OPT_INT,
      .offset = offsetof(search, top),
@@ -145,6 +155,7 @@ static pada_status bind(void *self, pada_options *options)
 
     PADA_TRY(pada_options_bind(options, options_table, s));
     PADA_TRY(pada_options_bind(options, pada_search_options, &s->settings));
+    PADA_TRY(pada_options_bind(options, pada_combine_options, &s->combine_args));
     return pada_run_args_bind(options, &s->run_args);
 }
 
@@ -206,17 +217,17 @@ static void show_progress(void *user, const pada_ranking_progress *p)
 {
     search *s = user;
     const double now = pada_clock_seconds();
-    const int n_done = s->n_before + p->n_done;
     char best[32] = "";
 
+    s->n_done = p->n_done;
     if (s->n_new++ == 0) s->evaluating_at = now - p->seconds;
-    if (s->n_before > 0) snprintf(best, sizeof best, "best %.4g %%", s->best);
+    if (s->best > 0) snprintf(best, sizeof best, "best %.4g %%", s->best);
     pada_meter_show_count(&s->meter, pada_meter_has_passed(&s->meter, MILESTONE_SECONDS),
                           &(pada_meter_count){.what = "evaluations",
-                                              .n_done = n_done,
+                                              .n_done = p->n_done,
                                               .n_total = s->n_most,
                                               .seconds_left = (now - s->evaluating_at) / s->n_new *
-                                                              (s->n_most - n_done),
+                                                              (s->n_most - p->n_done),
                                               .detail = best});
 }
 
@@ -224,29 +235,41 @@ static void end_generation(void *user, const pada_search_progress *p)
 {
     search *s = user;
 
-    s->n_before = p->n_done;
     s->best = p->best->score.top1;
+}
+
+static pada_status tell_stopped(const search *s, pada_status st)
+{
+    if (st != PADA_ESTOPPED) return st;
+    return PADA_FAIL(
+        st, "stopped after %d new evaluations, at most %d are left; the same command resumes it",
+        s->n_new, s->n_most - s->n_done);
 }
 
 static pada_status evaluate(void *user, const pada_path *paths, int n, pada_search_score *scores)
 {
-    search *s = user;
-    const int n_new = s->n_new;
-    const pada_status st = pada_search_scores(&(pada_ranking_desc){.workers = s->net.workers,
-                                                                   .n_workers = s->net.n_workers,
-                                                                   .family = s->net.family,
-                                                                   .paths = paths,
-                                                                   .n_paths = n,
-                                                                   .scores = s->scores_dir.data,
-                                                                   .user = s,
-                                                                   .stop = is_time_to_stop,
-                                                                   .progress = show_progress},
-                                              scores);
+    const search *s = user;
 
-    if (st != PADA_ESTOPPED) return st;
-    return PADA_FAIL(
-        st, "stopped after %d new evaluations, at most %d are left; the same command resumes it",
-        s->n_new, s->n_most - s->n_before - (s->n_new - n_new));
+    return tell_stopped(s, pada_mixed_scores_get(s->scores, paths, n, scores));
+}
+
+/* The judges of the search, and the networks that scores refer to. */
+static pada_status prepare_scores(search *s)
+{
+    pada_mixed_scores_desc desc = {.space = &s->space,
+                                   .limits = s->counted,
+                                   .seed = s->seed,
+                                   .n_reference = (int)s->reference,
+                                   .runs = s->judges,
+                                   .n_runs = s->nets.n,
+                                   .combine = s->nets.combine,
+                                   .prior = s->nets.prior,
+                                   .user = s,
+                                   .stop = is_time_to_stop,
+                                   .progress = show_progress};
+
+    s->n_most = (s->n_networks + pada_mixed_scores_n_reference(&desc)) * s->nets.n;
+    return tell_stopped(s, pada_mixed_scores_create(&s->scores, &desc));
 }
 
 static pada_status search_networks(search *s)
@@ -262,7 +285,8 @@ static pada_status search_networks(search *s)
                                    .progress = end_generation};
 
     pada_meter_init(&s->meter, s->quiet, s->json);
-    const pada_status st = pada_search_run(&desc, &s->result);
+    pada_status st = prepare_scores(s);
+    if (st == PADA_OK) st = pada_search_run(&desc, &s->result);
     pada_meter_end(&s->meter);
     pada_stop_signal_end(); /* nobody asks for requests any more */
     return st;
@@ -270,9 +294,29 @@ static pada_status search_networks(search *s)
 
 /* ---- the result ---- */
 
-static const char *statistics_name(const search *s)
+static const pada_eval_worker *first_worker(const search *s)
 {
-    return pada_statistics_name(pada_engine_statistics(s->net.workers[0].engine));
+    return &s->nets.list[0].net.workers[0];
+}
+
+/* What scores are normalised by; of several supernets each has its own. */
+static pada_statistics statistics_of(const search *s)
+{
+    return s->nets.n == 1 ? pada_engine_statistics(first_worker(s)->engine) : PADA_STATISTICS_BATCH;
+}
+
+static void set_scores(const search *s, pada_text *out, json_t *object)
+{
+    pada_text made_of = {0};
+
+    if (s->nets.n == 1)
+        pada_json_set(out, object, "statistics",
+                      json_string(pada_statistics_name(statistics_of(s))));
+    if (s->nets.is_mixed) {
+        pada_supernets_describe(&s->nets, &made_of);
+        pada_json_set(out, object, "combines", json_string(pada_text_str(&made_of)));
+    }
+    pada_text_deinit(&made_of);
 }
 
 static pada_status report_json(const search *s, pada_text *out)
@@ -282,10 +326,10 @@ static pada_status report_json(const search *s, pada_text *out)
     pada_json_set(out, object, "algorithm", json_string(s->algorithm));
     pada_json_set(out, object, "seed", pada_json_count(s->seed));
     pada_json_set(out, object, "folder", json_string(s->folder.data));
-    pada_json_set(out, object, "split", json_string(pada_split_name(s->net.split)));
+    pada_json_set(out, object, "split", json_string(pada_split_name(s->nets.list[0].net.split)));
     pada_json_set(out, object, "images",
-                  json_integer(pada_evaluator_n_images(s->net.workers[0].evaluator)));
-    pada_json_set(out, object, "statistics", json_string(statistics_name(s)));
+                  json_integer(pada_evaluator_n_images(first_worker(s)->evaluator)));
+    set_scores(s, out, object);
     pada_json_set_feasible(out, object, s->counted, s->limits);
     pada_json_set_found(out, object, &s->space, &s->result, (int)s->top);
     pada_json_line(out, object);
@@ -300,10 +344,14 @@ static pada_status report_found(const search *s, pada_text *out)
     pada_text_add(out, "%s: %s, %d network%s", s->folder.data, s->algorithm, r->n,
                   r->n == 1 ? "" : "s");
     if (r->n < r->n_most) pada_text_add(out, " (no further ones were found)");
-    pada_text_add(out, ", %d %s images", pada_evaluator_n_images(s->net.workers[0].evaluator),
-                  pada_split_name(s->net.split));
-    if (pada_engine_statistics(s->net.workers[0].engine) != PADA_STATISTICS_BATCH)
-        pada_text_add(out, ", %s statistics", statistics_name(s));
+    pada_text_add(out, ", %d %s images", pada_evaluator_n_images(first_worker(s)->evaluator),
+                  pada_split_name(s->nets.list[0].net.split));
+    if (statistics_of(s) != PADA_STATISTICS_BATCH)
+        pada_text_add(out, ", %s statistics", pada_statistics_name(statistics_of(s)));
+    if (s->nets.is_mixed) {
+        pada_text_add(out, ", by ");
+        pada_supernets_describe(&s->nets, out);
+    }
     pada_text_add(out, "\n\n");
     return pada_add_found(out, &s->space, r, (int)s->top);
 }
@@ -314,28 +362,31 @@ static pada_status check_usage(search *s, const pada_options *options)
 {
     const int n_words = pada_options_n_words(options);
 
-    if (n_words > 1)
-        return PADA_FAIL(PADA_EINVAL, "unexpected word '%s'; see `pada help search`",
-                         pada_options_word(options, 1));
-    if (n_words == 1) s->run = pada_options_word(options, 0);
+    if (n_words > 0) s->run = pada_options_word(options, 0);
     if (!s->run && !s->run_args.weights && !s->dry_run)
         return PADA_FAIL(PADA_EINVAL, "nothing to search: give a run folder or --weights");
     PADA_TRY(pada_search_find(&s->how, s->algorithm));
-    return pada_search_most(s->how, &s->settings, &s->n_most);
+    return pada_search_most(s->how, &s->settings, &s->n_networks);
 }
 
 /* The space and, where there are weights, the images. */
 static pada_status open_space(search *s, const pada_options *options)
 {
+    const pada_supernet *first;
+
     if (!s->run && !s->run_args.weights) return pada_space_from_args(&s->space, &s->run_args.space);
     s->run_args.to_choose = true;
-    PADA_TRY(pada_supernet_open(&s->net, &s->run_args, options, s->run));
-    if (s->net.space.is_final)
-        return PADA_FAIL(PADA_EINVAL, "%s: one network, nothing to search; try `pada eval %s`",
-                         s->run, s->run);
-    if (s->net.split == PADA_SPLIT_VAL && s->net.data->set_aside[0])
-        pada_meter_say(&s->meter, s->net.data->set_aside);
-    s->space = s->net.space;
+    PADA_TRY(pada_supernets_open(&s->nets, &s->run_args, &s->combine_args, options, !s->dry_run));
+    PADA_TRY(pada_supernets_refuse_final(&s->nets, "search"));
+    first = &s->nets.list[0].net;
+    if (first->is_narrow)
+        return PADA_FAIL(PADA_EINVAL,
+                         "%s: trained with --ops %s, and a search knows no such limit; `pada rank` "
+                         "ranks its networks",
+                         s->nets.list[0].run, first->from_run.ops);
+    if (first->split == PADA_SPLIT_VAL && first->data->set_aside[0])
+        pada_meter_say(&s->meter, first->data->set_aside);
+    s->space = first->space;
     return PADA_OK;
 }
 
@@ -343,19 +394,19 @@ static pada_status open_space(search *s, const pada_options *options)
  * found out now, not after the work. */
 static pada_status prepare_folder(search *s)
 {
-    const char *scores_in;
-    pada_text best = {0};
+    pada_text best = {0}, scores = {0};
     pada_writer *writer;
     pada_status st;
 
-    if (s->out || !s->run)
+    if (s->out || s->nets.n > 1 || !s->run)
         pada_text_add(&s->folder, "%s", s->out ? s->out : DEFAULT_FOLDER);
     else
         pada_text_add(&s->folder, "%s/" DEFAULT_FOLDER, s->run);
     PADA_TRY(s->folder.status);
-    scores_in = s->run && access(s->run, W_OK) == 0 ? s->run : s->folder.data;
-    pada_text_add(&s->scores_dir, "%s/" SCORES, scores_in);
-    PADA_TRY(s->scores_dir.status);
+    pada_text_add(&scores, "%s/scores", s->folder.data);
+    if ((st = scores.status) == PADA_OK) st = pada_supernets_keep_scores(&s->nets, scores.data);
+    pada_text_deinit(&scores);
+    PADA_TRY(st);
     PADA_TRY(pada_make_dirs(s->folder.data));
     pada_remove_orphans(s->folder.data);
     pada_text_add(&best, "%s/" PADA_SEARCH_BEST, s->folder.data);
@@ -366,27 +417,38 @@ static pada_status prepare_folder(search *s)
 }
 
 /* An engine for every network in flight, but none for more networks than there are in a generation. */
-static pada_status load_supernet(search *s)
+static pada_status load_supernets(search *s)
 {
     pada_engine_desc desc;
+    void *mem;
 
-    PADA_TRY(pada_engine_desc_from_args(&desc, &s->run_args.engine));
-    return pada_supernet_load(&s->net, s->seed,
-                              pada_eval_in_flight(desc.backend, (int)s->in_flight, s->n_most));
+    PADA_TRY(pada_calloc(&mem, (size_t)s->nets.n, sizeof *s->judges));
+    s->judges = mem;
+    for (int i = 0; i < s->nets.n; i++) {
+        pada_judge *judge = &s->nets.list[i];
+        PADA_TRY(pada_engine_desc_from_args(&desc, &judge->net.args.engine));
+        PADA_TRY(pada_supernet_load(
+            &judge->net, s->seed,
+            pada_eval_in_flight(desc.backend, (int)s->in_flight, s->n_networks)));
+        s->judges[i] = (pada_ranking_desc){.workers = judge->net.workers,
+                                           .n_workers = judge->net.n_workers,
+                                           .family = judge->net.family,
+                                           .scores = judge->scores_dir.data};
+    }
+    return PADA_OK;
 }
 
 static pada_status search_supernet(search *s, const pada_options *options, pada_text *out)
 {
     PADA_TRY(check_usage(s, options));
     s->stop_signal = pada_stop_signal();
-    if (s->run && pada_path_is_dir(s->run) && !s->dry_run)
-        PADA_TRY(pada_run_lock_take(&s->lock, s->run));
     PADA_TRY(open_space(s, options));
     PADA_TRY(set_limits(s));
     if (s->dry_run) return report_feasible(s, out);
     PADA_TRY(prepare_folder(s));
-    PADA_TRY(load_supernet(s));
+    PADA_TRY(load_supernets(s));
     PADA_TRY(search_networks(s));
+    s->result.has_values = s->nets.is_mixed;
     PADA_TRY(
         pada_search_write(&s->result, &s->space, (pada_cost_kind)s->settings.cost, s->folder.data));
     return report_found(s, out);
@@ -402,11 +464,11 @@ static pada_status run(void *self, const pada_options *options)
     if (st == PADA_OK) fputs(pada_text_str(&out), stdout);
     pada_text_deinit(&out);
     pada_search_result_deinit(&s->result);
+    pada_mixed_scores_destroy(s->scores);
+    pada_free(s->judges);
     pada_cost_limits_destroy(s->counted);
-    pada_text_deinit(&s->scores_dir);
     pada_text_deinit(&s->folder);
-    pada_supernet_close(&s->net);
-    pada_run_lock_release(&s->lock);
+    pada_supernets_close(&s->nets);
     return st;
 }
 
@@ -415,13 +477,15 @@ const pada_command pada_command_search = {
     .summary = "find the best networks of a supernet, inside limits",
     .details =
         "Proposes networks, evaluates them with the weights of a supernet and keeps the best: by "
-        "evolution, at random, or (pareto) for every cost. Limits are counted exactly first, and "
+        "evolution, at random, or (pareto) for every cost. Several runs, of any methods, judge "
+        "together, and a prior may have a say (--combine, --prior). Limits are counted exactly first, and "
         "impossible ones are refused with the smallest value that there is. Scores are those of "
-        "`pada rank`, kept in RUN/" SCORES " and never computed twice. It may be stopped at any "
+        "`pada rank`, kept in RUN/scores and never computed twice. It may be stopped at any "
         "time; the same command resumes it, and the same seed finds the same networks.",
-    .usage = "pada search RUN | --weights FILE.safetensors | --dry-run [options]",
+    .usage = "pada search RUN.. | --weights FILE.safetensors | --dry-run [options]",
     .words = "RUN",
     .examples = "pada search runs/a --max-macs 100M\n"
+                "pada search runs/a runs/b --prior macs:0.3 --out both\n"
                 "pada search runs/a --algorithm random --rounds 60 --per-round 100\n"
                 "pada search runs/a --algorithm pareto --cost params --out runs/a/search/front\n"
                 "pada search --space proxyless --image-size 224 --max-macs 400M --dry-run",

@@ -159,10 +159,10 @@ static pada_status choose_networks(truth *t)
 
     if (t->list_file)
         return pada_path_list_read(&t->list, &t->space, t->list_file, t->dialect, NULL);
-    if (strcmp(t->networks, "all") == 0) return pada_path_list_all(&t->list, &t->space);
+    if (strcmp(t->networks, "all") == 0) return pada_path_list_all(&t->list, &t->space, NULL);
     if (pada_parse_int(t->networks, "--networks", 1, INT32_MAX, &n) != PADA_OK)
         return PADA_FAIL(PADA_EINVAL, "--networks: '%s' is not all or a number", t->networks);
-    return pada_path_list_random(&t->list, &t->space, (int)n, t->recipe.seed);
+    return pada_path_list_random(&t->list, &t->space, NULL, (int)n, t->recipe.seed);
 }
 
 static pada_status make_engine(truth *t)

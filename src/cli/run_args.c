@@ -187,6 +187,9 @@ static pada_status open_images(pada_supernet *net, const pada_options *options, 
     PADA_TRY(check_images(net, args->weights ? args->weights : run, are_its_own));
     PADA_TRY(pada_space_for_data(&net->space, &args->space, net->data));
     if (run && net->from_run.form == 1) PADA_TRY(take_final_form(net, run));
+    net->is_narrow = run && net->from_run.ops;
+    if (net->is_narrow)
+        PADA_TRY(pada_subspace_parse(&net->within, &net->space, net->from_run.ops, "config.yaml"));
     return make_evaluator(net, &net->workers[0].evaluator);
 }
 
@@ -258,12 +261,20 @@ pada_status pada_supernet_load(pada_supernet *net, uint64_t seed, int n_workers)
     return PADA_OK;
 }
 
-void pada_supernet_close(pada_supernet *net)
+void pada_supernet_unload(pada_supernet *net)
 {
     for (int i = 0; i < PADA_MAX_IN_FLIGHT; i++) {
         pada_engine_destroy(net->workers[i].engine);
-        pada_evaluator_destroy(net->workers[i].evaluator);
+        net->workers[i].engine = NULL;
     }
+    net->n_workers = 0;
+}
+
+void pada_supernet_close(pada_supernet *net)
+{
+    pada_supernet_unload(net);
+    for (int i = 0; i < PADA_MAX_IN_FLIGHT; i++)
+        pada_evaluator_destroy(net->workers[i].evaluator);
     pada_family_close(net->family);
     pada_dataset_close(net->data);
     pada_data_card_deinit(&net->card);

@@ -39,7 +39,9 @@ typedef struct pada_supernet {
     pada_text checkpoint; /* of the run folder, if it has one supernet */
     const char *weights;  /* the file; NULL: fresh weights, or a family */
     pada_space space;
-    pada_family *family; /* of a run with several supernets; else NULL */
+    bool is_narrow;       /* the run trained only a part of the choices: */
+    pada_subspace within; /* this one */
+    pada_family *family;  /* of a run with several supernets; else NULL */
     pada_dataset *data;
     pada_split split;      /* the one of it that is open */
     pada_data_card card;   /* of the images of the training; json NULL: nobody says */
@@ -60,6 +62,8 @@ pada_status pada_supernet_open(pada_supernet *net, const pada_run_args *args,
 /* Makes n_workers engines and loads the weights into each; without a file they are fresh ones of this seed,
  * and those of a family are loaded when they are needed. */
 pada_status pada_supernet_load(pada_supernet *net, uint64_t seed, int n_workers);
+/* Destroys the engines, for when others need the room; what is known about the images stays. */
+void pada_supernet_unload(pada_supernet *net);
 void pada_supernet_close(pada_supernet *net);
 
 #endif

@@ -88,11 +88,14 @@ pada_status pada_add_found(pada_text *out, const pada_space *space,
 {
     const bool has_latency = result->n > 0 && result->entries[0].cost[PADA_COST_LATENCY] >= 0;
 
-    pada_text_add(out, "%6s %8s %7s %7s%s  architecture\n", "place", "score %", "MACs", "params",
-                  has_latency ? "      ms" : "");
+    pada_text_add(out, "%6s%s %8s %7s %7s%s  architecture\n", "place",
+                  result->has_values ? "    score" : "", result->has_values ? "top-1 %" : "score %",
+                  "MACs", "params", has_latency ? "      ms" : "");
     for (int i = 0; i < n_shown(result, top); i++) {
         const pada_search_entry *e = &result->entries[result->order[i]];
-        pada_text_add(out, "%6d %8.6g", i + 1, e->score.top1);
+        pada_text_add(out, "%6d", i + 1);
+        if (result->has_values) pada_text_add(out, " %8.5g", e->score.value);
+        pada_text_add(out, " %8.6g", e->score.top1);
         pada_add_count(out, e->cost[PADA_COST_MACS], 8);
         pada_add_count(out, e->cost[PADA_COST_PARAMS], 8);
         if (has_latency) pada_text_add(out, " %7.3f", (double)e->cost[PADA_COST_LATENCY] / 1000);
@@ -114,11 +117,13 @@ static json_t *json_arch(pada_text *out, const pada_space *space, const pada_pat
     return value;
 }
 
-static json_t *json_entry(pada_text *out, const pada_space *space, const pada_search_entry *e)
+static json_t *json_entry(pada_text *out, const pada_space *space, const pada_search_entry *e,
+                          bool has_values)
 {
     json_t *object = json_object();
 
     pada_json_set(out, object, "arch", json_arch(out, space, &e->path));
+    if (has_values) pada_json_set_number(out, object, "score", e->score.value);
     pada_json_set_number(out, object, "top1", e->score.top1);
     pada_json_set_number(out, object, "loss", e->score.loss);
     for (int kind = 0; kind < PADA_COST_KINDS; kind++)
@@ -144,7 +149,7 @@ static json_t *json_generations(pada_text *out, const pada_space *space,
         json_t *object = json_object();
         pada_json_set(out, object, "generation", json_integer(generation));
         pada_json_set(out, object, "evaluated", json_integer(n));
-        pada_json_set(out, object, "best", json_entry(out, space, best));
+        pada_json_set(out, object, "best", json_entry(out, space, best, result->has_values));
         pada_json_append(out, list, object);
     }
     return list;
@@ -156,7 +161,9 @@ void pada_json_set_found(pada_text *out, json_t *object, const pada_space *space
     json_t *list = json_array();
 
     for (int i = 0; i < n_shown(result, top); i++)
-        pada_json_append(out, list, json_entry(out, space, &result->entries[result->order[i]]));
+        pada_json_append(
+            out, list,
+            json_entry(out, space, &result->entries[result->order[i]], result->has_values));
     pada_json_set(out, object, "evaluated", json_integer(result->n));
     pada_json_set(out, object, "generations", json_generations(out, space, result));
     pada_json_set(out, object, "top", list);

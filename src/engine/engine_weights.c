@@ -29,13 +29,9 @@ static void start_anew(pada_engine *e)
 pada_status pada_engine_init_weights(pada_engine *e, uint64_t seed)
 {
     for (int i = 0; i < pada_params_count(e->params); i++) {
-        const pada_param *p = pada_params_get(e->params, i);
-        pada_rng rng;
-        pada_rng_init(&rng, seed, "init", (uint64_t)i);
-        /* Rounded to float, so that every backend and every file starts from the same numbers. */
-        for (int64_t k = 0; k < p->count; k++)
-            e->staging[k] = (float)(p->centre + (2 * pada_rng_uniform(&rng) - 1) * p->bound);
-        e->backend->write(e->device, e->weights, range_of(p), e->staging);
+        pada_params_draw(e->params, i, seed, e->staging);
+        e->backend->write(e->device, e->weights, range_of(pada_params_get(e->params, i)),
+                          e->staging);
     }
     start_anew(e);
     return PADA_OK;

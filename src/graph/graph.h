@@ -23,8 +23,10 @@ typedef struct pada_graph {
     pada_term *terms;
     int n_nodes, n_terms;
     int cap_nodes, cap_terms;
-    bool taps;  /* pada_graph_tap adds something; false unless the owner sets it */
-    int probes; /* how many blocks a builder is to probe; 0 likewise */
+    bool taps; /* pada_graph_tap adds something; false unless the owner sets it */
+    bool
+        boundaries; /* with taps: also at ends of blocks that alignment does not compare; likewise */
+    int probes;     /* how many blocks a builder is to probe; 0 likewise */
     /* The map of running statistics, for builders to look up where those of a batch norm are; NULL: none are
      * kept. With fixed_norms batch norms that have them are normalised by them, not by the batch. */
     const pada_params *statistics;

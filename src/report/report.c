@@ -342,6 +342,14 @@ static void add_title(const pada__report *r, pada_text *out)
     pada_text_add(out, "</p>\n");
 }
 
+static void add_preface(const pada__report *r, pada_text *out)
+{
+    if (!r->desc->preface || !r->desc->preface[0]) return;
+    pada_text_add(out, "<pre class=\"preface\">");
+    pada_html_text(out, r->desc->preface);
+    pada_text_add(out, "</pre>\n");
+}
+
 static void add_runs(const pada__report *r, pada_text *out)
 {
     if (r->desc->n_runs > 1) {
@@ -405,6 +413,7 @@ static pada_status write_page(const pada__report *r, pada_text *out)
     add_title(r, out);
     pada_text_add(out, "<noscript><p class=\"none\">The charts need JavaScript; the rest does "
                        "not.</p></noscript>\n");
+    add_preface(r, out);
     add_runs(r, out);
     PADA_TRY(add_networks(r, out));
     if (!pada__report_all_single(r)) PADA_TRY(add_ranking(r, out));

@@ -19,6 +19,7 @@ typedef struct pada_report_desc {
     const pada_space *space;
     const char *const *runs; /* [n_runs], folders */
     int n_runs;
+    const char *preface;           /* text for the top, as it is; NULL or "": none */
     const pada_score_table *truth; /* NULL: accuracies are not known */
     const char *truth_file, *truth_column;
     const double *truths; /* that column */

@@ -11,6 +11,7 @@ static const pada_opt config_table[] = {
      .default_value = "search",
      .choices = "search|final"},
     {.name = "arch", .type = PADA_OPT_STRING, .offset = offsetof(pada_run_config, arch)},
+    {.name = "ops", .type = PADA_OPT_STRING, .offset = offsetof(pada_run_config, ops)},
     {.name = NULL},
 };
 
@@ -38,6 +39,35 @@ pada_status pada_run_config_read(pada_run_config *config, pada_options **owner,
     pada_text_add(&path, "%s/config.yaml", run);
     if ((st = path.status) == PADA_OK) st = pada_options_load_known(*owner, path.data);
     pada_text_deinit(&path);
+    return st;
+}
+
+pada_status pada_space_of_run(pada_space *space, const char *run)
+{
+    pada_options *options = NULL;
+    pada_run_config config = {0};
+
+    PADA_TRY(pada_space_args_prepare(&config.space, 1, &run));
+    pada_status st = pada_run_config_read(&config, &options, config.space.ops, run);
+    if (st == PADA_OK) st = pada_space_from_args(space, &config.space);
+    pada_options_destroy(options);
+    return st;
+}
+
+pada_status pada_part_of_run(pada_subspace *part, bool *is_narrow, const pada_space *space,
+                             const char *run)
+{
+    pada_options *options = NULL;
+    pada_run_config config = {0};
+
+    *is_narrow = false;
+    PADA_TRY(pada_space_args_prepare(&config.space, 1, &run));
+    pada_status st = pada_run_config_read(&config, &options, config.space.ops, run);
+    if (st == PADA_OK && config.ops) {
+        *is_narrow = true;
+        st = pada_subspace_parse(part, space, config.ops, "config.yaml");
+    }
+    pada_options_destroy(options);
     return st;
 }
 

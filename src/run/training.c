@@ -1,7 +1,9 @@
 /* training.c - the training of a supernet by options, in a run folder. */
 #include "run/training.h"
 
+#include "base/file.h"
 #include "base/mem.h"
+#include "run/from_run.h"
 #include "run/names.h"
 #include "run/run_env.h"
 
@@ -25,6 +27,20 @@ static const pada_opt options_table[] = {
      .meta = "RUN",
      .help = "run folder; the same command resumes it where it stopped",
      .session = true},
+    {.name = "ops",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(pada_training, ops),
+     .meta = "LIST",
+     .help = "train only these operators, \"skip_connect,nor_conv_3x3\" (default: all)"},
+    {.name = "checkpoint-epochs",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(pada_training, checkpoint_epochs),
+     .default_value = "0",
+     .min = 0,
+     .max = INT32_MAX,
+     .meta = "N",
+     .help = "keep the checkpoint of every N-th epoch; 0: not",
+     .before = "0"},
     {.name = "checkpoint-steps",
      .type = PADA_OPT_INT,
      .offset = offsetof(pada_training, checkpoint_steps),
@@ -92,33 +108,43 @@ static pada_status open_all(pada_training *t, const pada_training_host *host)
     if (t->recipe.validate > 0) data.splits |= PADA_SPLIT_BIT(pada_split_to_choose(splits));
     PADA_TRY(pada_host_open_data(host, &t->data, &t->data_args, &data));
     PADA_TRY(pada_space_for_data(&t->space, &t->space_args, t->data));
+    if (t->ops) PADA_TRY(pada_subspace_parse(&t->within, &t->space, t->ops, "--ops"));
     PADA_TRY(pada_host_threads(host, &t->engine_args));
     pada_host_together(host, &t->together_args);
     return pada_training_engine(&t->engine, &t->engine_args, &t->space, t->strategy->statistics,
                                 t->data, &t->recipe, (int)t->recipe.batch_size);
 }
 
+pada_train_desc pada_training_describe(const pada_training *t)
+{
+    return (pada_train_desc){.engine = t->engine,
+                             .data = t->data,
+                             .recipe = &t->recipe,
+                             .strategy = t->strategy,
+                             .settings = t->settings,
+                             .within = t->ops ? &t->within : NULL};
+}
+
 static pada_status train(pada_training *t, const char *config, const char *start,
                          const pada_training_host *host)
 {
-    return pada_train(&(pada_train_desc){.engine = t->engine,
-                                         .data = t->data,
-                                         .recipe = &t->recipe,
-                                         .strategy = t->strategy,
-                                         .settings = t->settings,
-                                         .run = t->out,
-                                         .lock = &t->lock,
-                                         .config = config,
-                                         .start = start,
-                                         .team = host->team,
-                                         .tells_traffic = !host->is_quiet,
-                                         .local_norms = t->together_args.norm == PADA_NORM_LOCAL,
-                                         .build = pada_run_build(),
-                                         .checkpoint_seconds = t->train_args.checkpoint_seconds,
-                                         .checkpoint_steps = t->checkpoint_steps,
-                                         .max_seconds = t->train_args.max_seconds,
-                                         .stop = host->stop,
-                                         .listener = host->listener});
+    pada_train_desc desc = pada_training_describe(t);
+
+    desc.run = t->out;
+    desc.lock = &t->lock;
+    desc.config = config;
+    desc.start = start;
+    desc.team = host->team;
+    desc.tells_traffic = !host->is_quiet;
+    desc.local_norms = t->together_args.norm == PADA_NORM_LOCAL;
+    desc.build = pada_run_build();
+    desc.checkpoint_seconds = t->train_args.checkpoint_seconds;
+    desc.checkpoint_steps = t->checkpoint_steps;
+    desc.checkpoint_epochs = t->checkpoint_epochs;
+    desc.max_seconds = t->train_args.max_seconds;
+    desc.stop = host->stop;
+    desc.listener = host->listener;
+    return pada_train(&desc);
 }
 
 pada_status pada_training_run(pada_training *t, const pada_options *options,
@@ -138,6 +164,71 @@ pada_status pada_training_run(pada_training *t, const pada_options *options,
     return st;
 }
 
+/* Where the images of a run are: by its card, if it has one. */
+static pada_status find_images(pada_training *t, const char *run, const char *data)
+{
+    pada_data_card card = {0};
+
+    if (data) {
+        t->data_name = data;
+        return PADA_OK;
+    }
+    pada_status st = pada_data_card_read(&card, run);
+    if (st == PADA_OK && card.json) st = pada_run_find_data(&card, run, &t->data_name);
+    if (st == PADA_OK && card.json && card.where == t->data_name) {
+        st = pada_strdup(&t->found_data, card.where);
+        t->data_name = t->found_data;
+    }
+    pada_data_card_deinit(&card);
+    return st;
+}
+
+/* Whether these are the images that the run was trained on. */
+static pada_status check_images(const pada_training *t, const char *run)
+{
+    pada_data_card own = {0}, now = {0};
+    pada_status st = pada_data_card_read(&own, run);
+
+    if (st == PADA_OK && own.json) st = pada_data_card_init(&now, t->data);
+    if (st == PADA_OK && own.json) st = pada_data_card_check_same(&own, &now, run, t->data_name);
+    pada_data_card_deinit(&own);
+    pada_data_card_deinit(&now);
+    return st;
+}
+
+static pada_status reopen(pada_training *t, pada_options *config, const char *path, const char *run,
+                          const char *data)
+{
+    const char *const words[] = {"--config", path};
+
+    PADA_TRY(pada_space_args_prepare(&t->space_args, 2, words));
+    PADA_TRY(pada_training_prepare(t, 2, words));
+    PADA_TRY(pada_training_bind(t, config));
+    PADA_TRY(pada_options_load(config, path));
+    return find_images(t, run, data);
+}
+
+pada_status pada_training_reopen(pada_training *t, pada_options **config, const char *run,
+                                 const pada_engine_args *args, const char *data,
+                                 const pada_training_host *host)
+{
+    pada_text path = {0};
+    pada_status st;
+
+    PADA_TRY(pada_options_create(config));
+    pada_text_add(&path, "%s/config.yaml", run);
+    st = path.status;
+    if (st == PADA_OK && !pada_path_exists(path.data))
+        st = PADA_FAIL(PADA_ENOENT, "%s: no config.yaml in this folder, so that it is no run", run);
+    if (st == PADA_OK) st = reopen(t, *config, path.data, run, data);
+    pada_text_deinit(&path);
+    PADA_TRY(st);
+    t->engine_args = *args;
+    t->recipe.validate = 0;
+    PADA_TRY(open_all(t, host));
+    return check_images(t, run);
+}
+
 void pada_training_close(pada_training *t)
 {
     pada_run_lock_release(&t->lock);
@@ -150,5 +241,7 @@ void pada_training_close(pada_training *t)
 void pada_training_deinit(pada_training *t)
 {
     pada_free(t->settings);
+    pada_free(t->found_data);
     t->settings = NULL;
+    t->found_data = NULL;
 }

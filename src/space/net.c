@@ -548,6 +548,11 @@ void pada_build_tap(pada_builder *b, pada_feature x)
     if (adds_node(b, 0)) pada_graph_tap(b->graph, x.value, x.shape);
 }
 
+void pada_build_boundary(pada_builder *b, pada_feature x)
+{
+    if (adds_node(b, 0) && b->graph->boundaries) pada_graph_tap(b->graph, x.value, x.shape);
+}
+
 void pada_build_probe(pada_builder *b, pada_feature y, const pada_term *terms, int n_terms)
 {
     if (adds_node(b, n_terms)) pada_graph_probe(b->graph, y.value, terms, n_terms);

@@ -107,6 +107,8 @@ void pada_build_part_end_term(pada_builder *b, pada_shape shape, pada_term *term
 pada_feature pada_build_part_end_logits(pada_builder *b, pada_feature logits);
 /* See graph.h. */
 void pada_build_tap(pada_builder *b, pada_feature x);
+/* The same at the end of a block that no alignment compares, such as the stem: kept where a graph has boundaries. */
+void pada_build_boundary(pada_builder *b, pada_feature x);
 void pada_build_probe(pada_builder *b, pada_feature y, const pada_term *terms, int n_terms);
 /* What the literature of a space counts besides convolutions and weights of linear layers. */
 void pada_build_count_macs(pada_builder *b, int64_t macs);

@@ -126,6 +126,7 @@ static void walk(const pada_space *space, pada_builder *b)
     const pada_conv stem = pada_conv_make(x.shape.c, (int)s->channels, 3, 1, 1, PADA_ACT_NONE);
 
     x = pada_build_conv_part(b, x, &stem, &stem_names, "Conv");
+    pada_build_boundary(b, x);
     for (int layer = 0; layer < N_LAYERS; layer++) {
         x = walk_layer(b, layer, x);
         pada_build_tap(b, x);

@@ -255,10 +255,14 @@ static void walk_head(pada_builder *b, int classes, pada_feature x)
 static void walk(const pada_space *space, pada_builder *b)
 {
     pada_feature x = walk_stem(b, stage_shape(space, 0).c);
+    pada_build_boundary(b, x);
     cell at = {.blocks = space->config.blocks};
 
     for (int stage = 0; stage < N_STAGES; stage++) {
-        if (stage > 0) x = walk_reduction(b, at.place++, stage_shape(space, stage), x);
+        if (stage > 0) {
+            x = walk_reduction(b, at.place++, stage_shape(space, stage), x);
+            pada_build_boundary(b, x);
+        }
         for (int i = 0; i < n_cells(space); i++) {
             x = walk_cell(b, &at, x);
             pada_build_tap(b, x);

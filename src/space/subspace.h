@@ -17,7 +17,15 @@ typedef struct pada_subspace {
 /* Everything. */
 void pada_subspace_init(pada_subspace *part, const pada_space *space);
 
+/* The choices whose labels are in a list, "nor_conv_1x1,skip_connect", in every slot that chooses operators, and all of the
+ * other slots. A label that no such slot has, and a slot that has none of them, are PADA_EINVAL, "`what`: ..". */
+pada_status pada_subspace_parse(pada_subspace *part, const pada_space *space, const char *labels,
+                                const char *what);
+
 bool pada_subspace_has(const pada_subspace *part, const pada_space *space, const pada_path *path);
+/* The same of the slots that the path uses. */
+bool pada_subspace_admits(const pada_subspace *part, const pada_space *space,
+                          const pada_path *path);
 int pada_subspace_choices(const pada_subspace *part, int slot); /* how many */
 /* Whether a path is in both. */
 bool pada_subspace_meets(const pada_subspace *part, const pada_subspace *other,

@@ -35,10 +35,10 @@ void pada_importance_distributions(const void *self, const pada_epoch *epoch,
                                    pada_distributions *out);
 
 /* What a strategy of this family lists besides its name, summary, settings and init. */
-#define PADA_IMPORTANCE_OPS                                                   \
-    .state_bytes = sizeof(pada_importance), .deinit = pada_importance_deinit, \
-    .begin_epoch = pada_importance_begin_epoch, .step = pada_importance_step, \
-    .end_epoch = pada_importance_end_epoch, .visit = pada_importance_visit,   \
+#define PADA_IMPORTANCE_OPS                                                                    \
+    .narrows = true, .state_bytes = sizeof(pada_importance), .deinit = pada_importance_deinit, \
+    .begin_epoch = pada_importance_begin_epoch, .step = pada_importance_step,                  \
+    .end_epoch = pada_importance_end_epoch, .visit = pada_importance_visit,                    \
     .distributions = pada_importance_distributions, .by_tensor = pada_importance_by_tensor
 
 #endif

@@ -6,7 +6,7 @@
 #include "strategy/anneal.h"
 
 enum { SHARED, PER_SLOT, GLOBAL };
-enum { CLIPPED, UNCLIPPED };
+enum { CLIPPED, UNCLIPPED, UNWEIGHTED };
 enum { TOGETHER, EACH };
 enum { HALF_MEAN, MEAN, SUM };
 enum { EVERY_EPOCH, NEVER };
@@ -23,8 +23,8 @@ const pada_opt pada_path_options[] = {
     CHOICE(
         "path-scope", scope, "shared|per_slot|global", "shared",
         "one distribution of choices for the slots of a kind of cell, for each slot, or for all"),
-    CHOICE("path-norm", norm, "clipped|unclipped", "clipped",
-           "take gradient norms after or before clipping"),
+    CHOICE("path-norm", norm, "clipped|unclipped|unweighted", "clipped",
+           "take gradient norms after clipping, before it, or before it and --path-reweight"),
     {.name = "path-tensors",
      .type = PADA_OPT_CHOICE,
      .offset = offsetof(pada_path_settings, tensors),
@@ -75,7 +75,7 @@ pada_status pada_path_importance_init(pada_path_importance *pi, const pada_strat
     pi->settings = *settings;
     pi->env = env;
     PADA_TRY(pada_strategy_check_sites(env->space));
-    pada_path_sampler_init(&pi->sampler, env->space);
+    pada_strategy_init_sampler(&pi->sampler, env);
     pada_choice_labels_init(&pi->labels, env->space, settings->scope == SHARED);
     return PADA_OK;
 }
@@ -108,6 +108,17 @@ static void accumulate(pada_path_importance *pi, int place, double norm)
     if (pi->settings.accumulate == HALF_MEAN) *sum /= 2; /* also the first: it starts at 0 */
 }
 
+/* What the norms of a step, of the gradient before clipping, are multiplied by. The step was drawn from the sampler of now. */
+static double factor_of(const pada_path_importance *pi, const pada_path *path, double clip_factor)
+{
+    switch (pi->settings.norm) {
+    case CLIPPED: return clip_factor;
+    case UNWEIGHTED:
+        return pi->settings.reweight ? 1 / pada_path_sampler_ratio(&pi->sampler, path) : 1;
+    default: return 1;
+    }
+}
+
 /* The norms of one step. */
 static void add_step(pada_path_importance *pi, const pada_log *log, int step)
 {
@@ -115,7 +126,7 @@ static void add_step(pada_path_importance *pi, const pada_log *log, int step)
     const int batches = pada_strategy_batches(pi->env); /* a pass on each, of one path */
     const pada_path *path = &log->paths[(size_t)step * (size_t)batches];
     const double *site_norms = log->site_norms + (size_t)step * (size_t)log->n_sites;
-    const double factor = pi->settings.norm == CLIPPED ? log->clip_factors[step] : 1;
+    const double factor = factor_of(pi, path, log->clip_factors[step]);
     double sums[PADA_MAX_SLOTS] = {0}, norms[PADA_MAX_LABELS] = {0};
     int n_chosen[PADA_MAX_LABELS] = {0};
 
@@ -135,18 +146,21 @@ static void add_step(pada_path_importance *pi, const pada_log *log, int step)
 /* The distribution of a slot. */
 static void mix(pada_path_importance *pi, int slot, double tau)
 {
-    const int n = n_choices(pi, slot);
+    const uint32_t allowed = pi->sampler.within.allowed[slot];
+    const int n = pada_subspace_choices(&pi->sampler.within, slot);
     double values[PADA_MAX_CHOICES], sum = 0;
 
-    for (int c = 0; c < n; c++) {
+    for (int c = 0; c < n_choices(pi, slot); c++) {
+        if (!(allowed >> c & 1)) continue;
         const int place = place_of(pi, slot, c);
         const int64_t count = pi->counts[place];
         values[c] = pi->norms[place];
         if (pi->settings.accumulate == MEAN && count > 0) values[c] /= (double)count;
         sum += values[c];
     }
-    for (int c = 0; c < n; c++)
-        pi->sampler.p[slot][c] = sum > 0 ? tau * (values[c] / sum) + (1 - tau) / n : 1.0 / n;
+    for (int c = 0; c < n_choices(pi, slot); c++)
+        if (allowed >> c & 1)
+            pi->sampler.p[slot][c] = sum > 0 ? tau * (values[c] / sum) + (1 - tau) / n : 1.0 / n;
 }
 
 static void update(pada_path_importance *pi, const pada_epoch *epoch)

@@ -18,8 +18,8 @@
 typedef struct pada_path_settings {
     /* 0: choices of the same label share their norms in a group of slots, 1: every slot has its own, 2: in all slots */
     int scope;
-    int norm;       /* 0: after clipping, 1: before */
-    int tensors;    /* of a site, 0: one norm of all of them, 1: the sum of their norms */
+    int norm;    /* 0: after clipping, 1: before, 2: before it and without the weight of the path */
+    int tensors; /* of a site, 0: one norm of all of them, 1: the sum of their norms */
     int accumulate; /* 0: running half-mean, 1: mean, 2: sum */
     int reset;      /* 0: every epoch, 1: never */
     int update;     /* 0: every epoch, 1: every step */

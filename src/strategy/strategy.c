@@ -104,6 +104,12 @@ pada_status pada_strategy_single_path(pada_engine *e, const pada_path *path,
     return pada_strategy_end_step(e, draws, optim);
 }
 
+void pada_strategy_init_sampler(pada_path_sampler *sampler, const pada_strategy_env *env)
+{
+    pada_path_sampler_init(sampler, env->space);
+    if (env->within) pada_path_sampler_restrict(sampler, env->within);
+}
+
 void pada_strategy_visit_path(const pada_space *space, const char *name, pada_path *path,
                               pada_state *state)
 {

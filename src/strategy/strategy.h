@@ -21,6 +21,7 @@ extern "C" {
 /* What a strategy works on; borrowed for its whole life. */
 typedef struct pada_strategy_env {
     const pada_space *space;
+    const pada_subspace *within; /* the choices that are trained; NULL: all */
     const pada_params *params;
     const pada_dataset *data;
     bool on_device;        /* the engine holds the training images: batches are picks */
@@ -94,6 +95,7 @@ typedef struct pada_strategy_ops {
     pada_status (*bind_settings)(void *settings, pada_options *options);
     const pada_strategy_default *defaults; /* NULL: those of the recipe are its own */
     pada_statistics statistics;            /* that the engine should have */
+    bool narrows;                          /* can train a part of the choices (env.within) */
 
     size_t state_bytes;
     /* `self` is zeroed memory of state_bytes; settings are copied. deinit is called also after a
@@ -146,6 +148,9 @@ pada_status pada_strategy_check_batches(const pada_strategy_env *env, const char
  * `weights` of the losses (NULL: none). */
 pada_status pada_strategy_add_path(pada_engine *e, const pada_path *path, const pada_draws *draws,
                                    const float *weights, double grad_scale);
+
+/* Every choice that is trained equally likely. */
+void pada_strategy_init_sampler(pada_path_sampler *sampler, const pada_strategy_env *env);
 
 /* A path in a checkpoint; one that the space does not have is rejected. */
 void pada_strategy_visit_path(const pada_space *space, const char *name, pada_path *path,

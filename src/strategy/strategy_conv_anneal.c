@@ -3,54 +3,74 @@
  * From uniform in the first epoch towards only the choices that have parameters, equally likely
  * among each other, in the same steps as PA but without any gradient norm. If this ranks as well as
  * PA does, the norms do not matter. */
+#include "strategy/conv_anneal.h"
 #include "strategy/strategy.h"
+
+#include "sampler/data_sampler.h"
 
 typedef struct conv_anneal {
     const pada_strategy_env *env;
     pada_path_sampler sampler;
-    bool weighted[PADA_MAX_SLOTS][PADA_MAX_CHOICES]; /* has parameters at some site of the slot */
 } conv_anneal;
 
 static pada_status init(void *self, const pada_strategy_env *env, const void *settings)
 {
     conv_anneal *s = self;
-    const pada_space *space = env->space;
 
     (void)settings;
     s->env = env;
-    PADA_TRY(pada_strategy_check_sites(space));
-    pada_path_sampler_init(&s->sampler, space);
-    for (int site = 0; site < space->ops->n_sites(space); site++) {
-        const int slot = space->ops->site_slot(space, site);
-        for (int c = 0; c < space->ops->n_choices(space, slot); c++)
-            if (pada_params_range(env->params, site, c).count > 0) s->weighted[slot][c] = true;
-    }
+    PADA_TRY(pada_strategy_check_sites(env->space));
+    pada_strategy_init_sampler(&s->sampler, env);
     return PADA_OK;
 }
 
-/* A function of the epoch alone, so that a resumed epoch finds it again. */
-static void anneal(conv_anneal *s, const pada_epoch *epoch)
+/* Bit c of slot i: choice c has parameters. */
+static void list_weighted(const pada_space *space, const pada_params *params,
+                          uint32_t weighted[PADA_MAX_SLOTS])
 {
-    const pada_space *space = s->env->space;
-    const double tau = (double)epoch->index / s->env->n_epochs;
-
-    for (int slot = 0; slot < space->ops->n_slots; slot++) {
-        const int n = space->ops->n_choices(space, slot);
-        int n_weighted = 0;
-        for (int c = 0; c < n; c++)
-            n_weighted += s->weighted[slot][c];
-        for (int c = 0; c < n && n_weighted > 0; c++)
-            s->sampler.p[slot][c] = (1 - tau) / n + (s->weighted[slot][c] ? tau / n_weighted : 0);
+    for (int site = 0; site < space->ops->n_sites(space); site++) {
+        const int slot = space->ops->site_slot(space, site);
+        for (int c = 0; c < space->ops->n_choices(space, slot); c++)
+            if (pada_params_range(params, site, c).count > 0) weighted[slot] |= UINT32_C(1) << c;
     }
+}
+
+void pada_conv_anneal(pada_path_sampler *sampler, const pada_params *params, int epoch,
+                      int n_epochs)
+{
+    const pada_space *space = sampler->space;
+    const double tau = (double)epoch / n_epochs;
+    uint32_t weighted[PADA_MAX_SLOTS] = {0};
+
+    list_weighted(space, params, weighted);
+    for (int slot = 0; slot < space->ops->n_slots; slot++) {
+        const uint32_t allowed = sampler->within.allowed[slot];
+        const pada_subspace those = {.allowed = {allowed & weighted[slot]}};
+        const int n = pada_subspace_choices(&sampler->within, slot);
+        const int n_weighted = pada_subspace_choices(&those, 0);
+        for (int c = 0; c < space->ops->n_choices(space, slot) && n_weighted > 0; c++)
+            if (allowed >> c & 1)
+                sampler->p[slot][c] =
+                    (1 - tau) / n + (weighted[slot] >> c & 1 ? tau / n_weighted : 0);
+    }
+}
+
+/* A function of the epoch alone, so that a resumed epoch finds it again. */
+static pada_status begin_epoch(void *self, const pada_epoch *epoch, int32_t *order)
+{
+    conv_anneal *s = self;
+
+    pada_conv_anneal(&s->sampler, s->env->params, epoch->index, s->env->n_epochs);
+    pada_data_permute(s->env->seed, epoch->index, order, s->env->n_images);
+    return PADA_OK;
 }
 
 static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
                         const pada_epoch *epoch, int64_t number)
 {
-    conv_anneal *s = self;
+    const conv_anneal *s = self;
     pada_path path;
 
-    anneal(s, epoch);
     pada_path_sampler_draw(&s->sampler, s->env->seed, number, false, &path);
     return pada_strategy_single_path(e, &path, draws, NULL, 1, &epoch->optim);
 }
@@ -67,8 +87,10 @@ extern const pada_strategy_ops pada_strategy_conv_anneal;
 const pada_strategy_ops pada_strategy_conv_anneal = {
     .name = "conv_anneal",
     .summary = "control for pa: towards convolutions on a fixed schedule, without norms",
+    .narrows = true,
     .state_bytes = sizeof(conv_anneal),
     .init = init,
+    .begin_epoch = begin_epoch,
     .step = step,
     .distributions = distributions,
 };

@@ -12,7 +12,7 @@ static pada_status init(void *self, const pada_strategy_env *env, const void *se
 
     (void)settings;
     s->env = env;
-    pada_path_sampler_init(&s->sampler, env->space);
+    pada_strategy_init_sampler(&s->sampler, env);
     return PADA_OK;
 }
 
@@ -38,6 +38,7 @@ extern const pada_strategy_ops pada_strategy_spos;
 const pada_strategy_ops pada_strategy_spos = {
     .name = "spos",
     .summary = "one uniformly random path per step (single path one-shot)",
+    .narrows = true,
     .state_bytes = sizeof(spos),
     .init = init,
     .step = step,

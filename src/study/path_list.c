@@ -1,6 +1,7 @@
 /* path_list.c - lists of different networks: all of a space, a random sample, those of a file. */
 #include "study/path_list.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/csv.h"
@@ -10,7 +11,7 @@
 #include "space/path_index.h"
 #include "space/path_number.h"
 
-enum { MAX_PATHS = 10000000 };
+enum { MAX_PATHS = 10000000, MAX_TRIES = 1000 /* for each network of a sample */ };
 
 static pada_status allocate(pada_path_list *list, int n)
 {
@@ -21,10 +22,64 @@ static pada_status allocate(pada_path_list *list, int n)
     return PADA_OK;
 }
 
-pada_status pada_path_list_all(pada_path_list *list, const pada_space *space)
+/* The choices of all slots together, more than `most` are most + 1. Of a space whose paths leave slots out, the networks
+ * are fewer. */
+static int count_combinations(const pada_space *space, const pada_subspace *within, int most)
+{
+    int64_t n = 1;
+
+    for (int slot = 0; slot < space->ops->n_slots && n <= most; slot++)
+        n *= pada_subspace_choices(within, slot);
+    return n > most ? most + 1 : (int)n;
+}
+
+static int nth_allowed(const pada_subspace *within, int slot, int k)
+{
+    for (int c = 0;; c++)
+        if (within->allowed[slot] >> c & 1 && k-- == 0) return c;
+}
+
+/* Combination `number` of a part; false: a path that leaves slots out has been there with another number. */
+static bool path_of_combination(const pada_space *space, const pada_subspace *within, int number,
+                                pada_path *path)
+{
+    bool is_first = true;
+
+    *path = (pada_path){{0}};
+    for (int slot = space->ops->n_slots - 1; slot >= 0; slot--) {
+        const int n = pada_subspace_choices(within, slot);
+        path->choice[slot] = (uint8_t)nth_allowed(within, slot, number % n);
+        number /= n;
+    }
+    for (int slot = 0; slot < space->ops->n_slots; slot++)
+        if (!pada_path_takes(space, path, slot))
+            is_first &= path->choice[slot] == nth_allowed(within, slot, 0);
+    pada_path_settle(space, path);
+    return is_first;
+}
+
+static pada_status list_part(pada_path_list *list, const pada_space *space,
+                             const pada_subspace *within)
+{
+    const int n = count_combinations(space, within, MAX_PATHS);
+
+    if (n > MAX_PATHS)
+        return PADA_FAIL(PADA_EINVAL,
+                         "this part of space %s has more than %d networks; take a sample",
+                         space->ops->name, MAX_PATHS);
+    PADA_TRY(allocate(list, n));
+    list->n = 0;
+    for (int i = 0; i < n; i++)
+        list->n += path_of_combination(space, within, i, &list->paths[list->n]);
+    return PADA_OK;
+}
+
+pada_status pada_path_list_all(pada_path_list *list, const pada_space *space,
+                               const pada_subspace *within)
 {
     const int n = pada_path_count(space, MAX_PATHS);
 
+    if (within) return list_part(list, space, within);
     if (n > MAX_PATHS)
         return PADA_FAIL(PADA_EINVAL, "space %s has more than %d networks; take a sample",
                          space->ops->name, MAX_PATHS);
@@ -34,23 +89,46 @@ pada_status pada_path_list_all(pada_path_list *list, const pada_space *space)
     return PADA_OK;
 }
 
-pada_status pada_path_list_random(pada_path_list *list, const pada_space *space, int n,
-                                  uint64_t seed)
+static void draw(const pada_space *space, const pada_subspace *within, pada_rng *rng,
+                 pada_path *path)
 {
-    const int n_space = pada_path_count(space, MAX_PATHS);
+    if (!within) {
+        pada_path_random(space, rng, path);
+        return;
+    }
+    *path = (pada_path){{0}};
+    for (int slot = 0; slot < space->ops->n_slots; slot++) {
+        const uint32_t n = (uint32_t)pada_subspace_choices(within, slot);
+        path->choice[slot] = (uint8_t)nth_allowed(within, slot, (int)pada_rng_below(rng, n));
+    }
+    pada_path_settle(space, path);
+}
+
+pada_status pada_path_list_random(pada_path_list *list, const pada_space *space,
+                                  const pada_subspace *within, int n, uint64_t seed)
+{
+    const int n_space =
+        within ? count_combinations(space, within, MAX_PATHS) : pada_path_count(space, MAX_PATHS);
     pada_path_index *seen;
     pada_path path;
     pada_rng rng;
+    int64_t tries = 0;
 
     if (n < 1 || n > MAX_PATHS || n > n_space)
         return PADA_FAIL(PADA_EINVAL, "a sample of %d networks is not in 1 to %d", n,
                          n_space < MAX_PATHS ? n_space : MAX_PATHS);
     PADA_TRY(pada_path_index_create(&seen, space, n));
-    const pada_status st = allocate(list, n);
+    pada_status st = allocate(list, n);
     if (st == PADA_OK) {
         pada_rng_init(&rng, seed, "networks", 0);
         for (int found = 0; found < n;) {
-            pada_path_random(space, &rng, &path);
+            draw(space, within, &rng, &path);
+            if (within && ++tries > MAX_TRIES + (int64_t)MAX_TRIES * n) {
+                st =
+                    PADA_FAIL(PADA_EINVAL,
+                              "no %d different networks were found in %" PRId64 " draws", n, tries);
+                break;
+            }
             if (pada_path_index_find(seen, &path) >= 0) continue;
             (void)pada_path_index_add(seen, &path);
             list->paths[found++] = path;
@@ -58,6 +136,19 @@ pada_status pada_path_list_random(pada_path_list *list, const pada_space *space,
     }
     pada_path_index_destroy(seen);
     return st;
+}
+
+pada_status pada_path_list_narrow(pada_path_list *list, const pada_space *space,
+                                  const pada_subspace *within)
+{
+    int n = 0;
+
+    for (int i = 0; i < list->n; i++)
+        if (pada_subspace_admits(within, space, &list->paths[i])) list->paths[n++] = list->paths[i];
+    list->n = n;
+    return n > 0 ? PADA_OK
+                 : PADA_FAIL(PADA_EDATA, "none of the networks is in this part of space %s",
+                             space->ops->name);
 }
 
 /* The line as text, without the blanks around it. */

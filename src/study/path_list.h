@@ -3,7 +3,7 @@
 #define PADA_STUDY_PATH_LIST_H
 
 #include "base/status.h"
-#include "space/space.h"
+#include "space/subspace.h"
 #include "study/score_table.h"
 
 #ifdef __cplusplus
@@ -17,14 +17,19 @@ typedef struct pada_path_list {
     int n;
 } pada_path_list;
 
-/* Every network of the space, the last slot changing fastest. More than 10 million are
- * PADA_EINVAL. */
-pada_status pada_path_list_all(pada_path_list *list, const pada_space *space);
+/* Every network of the space, or of a part of it (NULL: all), the last slot changing fastest. More than 10 million
+ * are PADA_EINVAL. */
+pada_status pada_path_list_all(pada_path_list *list, const pada_space *space,
+                               const pada_subspace *within);
 
 /* n different ones, each equally likely, from the stream (seed, "networks", 0). A longer list of
- * the same seed begins with the shorter one. n below 1 or beyond the space is PADA_EINVAL. */
-pada_status pada_path_list_random(pada_path_list *list, const pada_space *space, int n,
-                                  uint64_t seed);
+ * the same seed begins with the shorter one. n below 1 or beyond the space or its part is PADA_EINVAL. */
+pada_status pada_path_list_random(pada_path_list *list, const pada_space *space,
+                                  const pada_subspace *within, int n, uint64_t seed);
+
+/* Drops the networks that are not in a part of the space. None left is PADA_EDATA. */
+pada_status pada_path_list_narrow(pada_path_list *list, const pada_space *space,
+                                  const pada_subspace *within);
 
 /* One per line, in any dialect that is not ambiguous, or in the one given; a line that this does not read may
  * be in the dialect `otherwise` (NULL: none). Empty lines do not count. An architecture that is wrong or there twice, and no architecture at all, are PADA_EDATA

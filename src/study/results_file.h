@@ -5,7 +5,7 @@
  *
  * A process that is killed may leave half of a last line, or of the header: that is cut off when the file is
  * opened again. Every other line was once whole; one that is no result now is refused, with its number, and
- * the file stays as it is. Private to ranking_scores.c and standalone_results.c. */
+ * the file stays as it is. For ranking_scores.c, standalone_results.c and probe/probe_file.c. */
 #ifndef PADA_STUDY_RESULTS_FILE_H
 #define PADA_STUDY_RESULTS_FILE_H
 

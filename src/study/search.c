@@ -147,7 +147,7 @@ void pada__search_fill(pada__search *s, int64_t n)
 
 bool pada_search_score_is_better(const pada_search_score *a, const pada_search_score *b)
 {
-    return a->top1 != b->top1 ? a->top1 > b->top1 : a->loss < b->loss;
+    return a->value != b->value ? a->value > b->value : a->loss < b->loss;
 }
 
 /* Of equal entries the earlier one is better. */
@@ -257,7 +257,7 @@ pada_status pada_search_front(const pada_search_result *result, pada_cost_kind k
         list[i] = (costly){.entry = &result->entries[i], .cost = result->entries[i].cost[kind]};
     qsort(list, (size_t)result->n, sizeof *list, compare_costs);
     for (int i = 0; i < result->n; i++) {
-        if (best && list[i].entry->score.top1 <= best->score.top1) continue;
+        if (best && list[i].entry->score.value <= best->score.value) continue;
         best = list[i].entry;
         (*front)[(*n)++] = (int)(best - result->entries);
     }

@@ -39,11 +39,12 @@ typedef struct pada_search_settings {
 extern const pada_opt pada_search_options[];
 
 typedef struct pada_search_score {
-    double top1; /* percent; any scale on which more is better */
-    double loss; /* of equal ones the lower is better */
+    double value; /* any scale on which more is better; of one supernet the same as top1 */
+    double loss;  /* of equal ones the lower is better */
+    double top1;  /* percent, for those who read what was found */
 } pada_search_score;
 
-/* By top1, then loss; false for equal ones. */
+/* By value, then loss; false for equal ones. */
 bool pada_search_score_is_better(const pada_search_score *a, const pada_search_score *b);
 
 /* A network that was scored. */
@@ -79,7 +80,8 @@ typedef struct pada_search_result {
     pada_search_entry *entries; /* [n] in the order of their scoring, owned */
     int *order;                 /* [n] the best first, owned */
     int n;
-    int n_most; /* that the settings allow: fewer were found where n is less */
+    int n_most;      /* that the settings allow: fewer were found where n is less */
+    bool has_values; /* they are not top1: the files name them, too. Set by the caller */
 } pada_search_result;
 
 /* The most networks that the settings allow. Numbers that make no sense together are PADA_EINVAL. */

@@ -21,7 +21,7 @@ static pada_status add_arch(pada_text *out, const pada_space *space, const pada_
 }
 
 static pada_status add_entry(pada_text *out, const pada_space *space, const pada_search_entry *e,
-                             int rank)
+                             int rank, bool has_values)
 {
     pada_text_add(out, "%d,", rank);
     PADA_TRY(add_arch(out, space, &e->path));
@@ -34,6 +34,10 @@ static pada_status add_entry(pada_text *out, const pada_space *space, const pada
     pada_text_add(out, ",");
     if (e->cost[PADA_COST_LATENCY] >= 0)
         pada_text_add_double(out, (double)e->cost[PADA_COST_LATENCY] / 1000);
+    if (has_values) {
+        pada_text_add(out, ",");
+        pada_text_add_double(out, e->score.value);
+    }
     pada_text_add(out, "\n");
     return out->status;
 }
@@ -42,9 +46,10 @@ static pada_status add_entry(pada_text *out, const pada_space *space, const pada
 static pada_status add_table(pada_text *out, const pada_search_result *result,
                              const pada_space *space, const int *list, int n)
 {
-    pada_text_add(out, "rank,arch,top1,loss,macs,params,latency\n");
+    pada_text_add(out, "rank,arch,top1,loss,macs,params,latency%s\n",
+                  result->has_values ? ",score" : "");
     for (int i = 0; i < n; i++)
-        PADA_TRY(add_entry(out, space, &result->entries[list[i]], i + 1));
+        PADA_TRY(add_entry(out, space, &result->entries[list[i]], i + 1, result->has_values));
     return out->status;
 }
 
@@ -69,19 +74,19 @@ static pada_status add_front(pada_text *out, const pada_search_result *result,
 static pada_status add_history(pada_text *out, const pada_search_result *result,
                                const pada_space *space, pada_cost_kind kind)
 {
-    double best = 0;
+    const pada_search_entry *best = &result->entries[0];
 
     (void)kind;
     pada_text_add(out, "evaluation,generation,arch,top1,best_so_far\n");
     for (int i = 0; i < result->n; i++) {
         const pada_search_entry *e = &result->entries[i];
-        if (i == 0 || e->score.top1 > best) best = e->score.top1;
+        if (e->score.value > best->score.value) best = e;
         pada_text_add(out, "%d,%d,", i + 1, e->generation);
         PADA_TRY(add_arch(out, space, &e->path));
         pada_text_add(out, ",");
         pada_text_add_double(out, e->score.top1);
         pada_text_add(out, ",");
-        pada_text_add_double(out, best);
+        pada_text_add_double(out, best->score.top1);
         pada_text_add(out, "\n");
     }
     return out->status;

@@ -1,10 +1,11 @@
 /* search_files.h - what a search found, as files that others read (docs/formats.md).
  *
- *   best.csv      rank,arch,top1,loss,macs,params,latency               all that were scored, the best first
+ *   best.csv      rank,arch,top1,loss,macs,params,latency[,score]       all that were scored, the best first
  *   front.csv     the same columns                                      those of pada_search_front, the cheapest first
  *   history.csv   evaluation,generation,arch,top1,best_so_far           all, in the order of their scoring
  *
- * Latency is in milliseconds, empty where it is not known. */
+ * Latency is in milliseconds, empty where it is not known. Where networks are ordered by anything else than top1, that is the
+ * last column; best_so_far is the top1 of the best network so far. */
 #ifndef PADA_STUDY_SEARCH_FILES_H
 #define PADA_STUDY_SEARCH_FILES_H
 

@@ -10,21 +10,22 @@
 #include "base/text.h"
 #include "study/search_files.h"
 
-enum { MAX_COLUMNS = 7 };
+enum { MAX_COLUMNS = 8 };
 #define NO_FIELD SIZE_MAX
+#define OPTIONAL (SIZE_MAX - 1) /* the last column of some files; not kept */
 
 typedef struct column {
     const char *name;
-    size_t offset; /* of the number in pada_search_row; NO_FIELD: `arch`, or not kept */
+    size_t offset; /* of the number in pada_search_row; NO_FIELD: `arch`, or not kept; OPTIONAL */
     bool may_be_empty;
 } column;
 
 #define KEPT(field) #field, offsetof(pada_search_row, field)
 
 static const column best_columns[MAX_COLUMNS + 1] = {
-    {"rank", NO_FIELD, false}, {"arch", NO_FIELD, false}, {KEPT(top1), false},
-    {KEPT(loss), false},       {KEPT(macs), true},        {KEPT(params), true},
-    {KEPT(latency), true},
+    {"rank", NO_FIELD, false}, {"arch", NO_FIELD, false},  {KEPT(top1), false},
+    {KEPT(loss), false},       {KEPT(macs), true},         {KEPT(params), true},
+    {KEPT(latency), true},     {"score", OPTIONAL, false},
 };
 static const column history_columns[MAX_COLUMNS + 1] = {
     {"evaluation", NO_FIELD, false}, {"generation", NO_FIELD, false},
@@ -32,13 +33,17 @@ static const column history_columns[MAX_COLUMNS + 1] = {
     {KEPT(best_so_far), false},
 };
 
-static pada_status read_header(pada_csv *csv, const column *columns)
+/* Ends at `*n` columns: the last one may be missing. */
+static pada_status read_header(pada_csv *csv, const column *columns, int *n)
 {
     char text[PADA_CSV_FIELD];
 
     if (!pada_csv_line(csv))
         return PADA_FAIL(PADA_EDATA, "%s: empty, not a file of `pada search`", csv->name);
+    *n = 0;
     for (const column *c = columns; c->name; c++) {
+        if (c->offset == OPTIONAL && !csv->field) break;
+        ++*n;
         PADA_TRY(pada_csv_field(csv, text));
         if (strcmp(text, c->name) != 0)
             return PADA_FAIL(PADA_EDATA, "%s:1: column '%.40s' instead of %s", csv->name, text,
@@ -57,7 +62,7 @@ static pada_status read_arch(const pada_csv *csv, const pada_space *space, const
                      text, space->ops->name);
 }
 
-static pada_status read_row(pada_csv *csv, const column *columns, const pada_space *space,
+static pada_status read_row(pada_csv *csv, const column *columns, int n, const pada_space *space,
                             pada_search_row *row)
 {
     char text[PADA_CSV_FIELD];
@@ -65,7 +70,7 @@ static pada_status read_row(pada_csv *csv, const column *columns, const pada_spa
 
     *row = (pada_search_row){.best_so_far = NAN, .loss = NAN, .macs = NAN, .params = NAN};
     row->latency = NAN;
-    for (const column *c = columns; c->name; c++) {
+    for (const column *c = columns; c < columns + n; c++) {
         PADA_TRY(pada_csv_field(csv, text));
         if (strcmp(c->name, "arch") == 0) {
             PADA_TRY(read_arch(csv, space, text, &row->path));
@@ -73,7 +78,7 @@ static pada_status read_row(pada_csv *csv, const column *columns, const pada_spa
         }
         if (!*text && c->may_be_empty) continue;
         PADA_TRY(pada_csv_number(csv, text, c->name, &x));
-        if (c->offset != NO_FIELD) memcpy((char *)row + c->offset, &x, sizeof x);
+        if (c->offset < OPTIONAL) memcpy((char *)row + c->offset, &x, sizeof x);
     }
     return pada_csv_end(csv);
 }
@@ -81,12 +86,14 @@ static pada_status read_row(pada_csv *csv, const column *columns, const pada_spa
 static pada_status read_rows(pada_search_rows *out, pada_csv *csv, const column *columns,
                              const pada_space *space)
 {
-    PADA_TRY(read_header(csv, columns));
+    int n;
+
+    PADA_TRY(read_header(csv, columns, &n));
     while (pada_csv_line(csv)) {
         void *rows = out->rows;
         PADA_TRY(pada_grow(&rows, &out->cap, out->n + 1, sizeof *out->rows));
         out->rows = rows;
-        PADA_TRY(read_row(csv, columns, space, &out->rows[out->n]));
+        PADA_TRY(read_row(csv, columns, n, space, &out->rows[out->n]));
         out->n++;
     }
     if (out->n == 0) return PADA_FAIL(PADA_EDATA, "%s: no networks", csv->name);

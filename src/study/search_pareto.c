@@ -33,7 +33,7 @@ static pada_status advance(pada__search *s, population *p)
     PADA_TRY(pada_grow(&members, &p->cap, p->n + s->n_scored - first, sizeof *p->members));
     p->members = members;
     for (int i = first; i < s->n_scored; i++)
-        p->members[p->n++] = (pada_pareto_point){.gain = s->entries[i].score.top1,
+        p->members[p->n++] = (pada_pareto_point){.gain = s->entries[i].score.value,
                                                  .cost = (double)s->entries[i].cost[settings->cost],
                                                  .id = i};
     PADA_TRY(pada_pareto_order(p->members, p->n));

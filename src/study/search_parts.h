@@ -35,7 +35,7 @@ int pada__search_n_offered(const pada__search *s);
 /* Scores the generation and begins the next one. */
 pada_status pada__search_score(pada__search *s);
 
-/* *order, owned by the caller, lists those with scores, the best first: by top1, then loss, then age. */
+/* *order, owned by the caller, lists those with scores, the best first: by value, then loss, then age. */
 pada_status pada__search_best_first(const pada__search *s, int **order);
 
 /* Chooses an entry to make others of. */

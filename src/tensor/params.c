@@ -14,6 +14,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/rng.h"
 
 /* Bytes of a buffer of doubles still fit in 63 bits. */
 #define MAX_ELEMENTS (INT64_MAX / 16)
@@ -214,4 +215,14 @@ pada_range pada_params_range(const pada_params *params, int site, int choice)
     const int64_t first = start_of(params, site, choice);
     const int64_t end = start_of(params, site, choice + 1);
     return (pada_range){.first = first, .count = end - first};
+}
+
+void pada_params_draw(const pada_params *params, int id, uint64_t seed, double *to)
+{
+    const pada_param *p = pada_params_get(params, id);
+    pada_rng rng;
+
+    pada_rng_init(&rng, seed, "init", (uint64_t)id);
+    for (int64_t k = 0; k < p->count; k++)
+        to[k] = (float)(p->centre + (2 * pada_rng_uniform(&rng) - 1) * p->bound);
 }

@@ -59,6 +59,10 @@ int64_t pada_params_elements(const pada_params *params); /* of the buffer, gaps 
  * ranges tile the buffer. */
 pada_range pada_params_range(const pada_params *params, int site, int choice);
 
+/* Initial values of a tensor, from the stream (seed, "init", id): `count` numbers, rounded to float, so that every
+ * backend and every file starts from the same. */
+void pada_params_draw(const pada_params *params, int id, uint64_t seed, double *to);
+
 #ifdef __cplusplus
 }
 #endif

@@ -76,8 +76,13 @@ static pada_status list_steps(const char *run, int64_t **steps, int *n)
     return PADA_OK;
 }
 
-/* Removes what is older than the newest two. That a file cannot be removed harms nobody. */
-static pada_status prune(const char *run)
+static bool is_kept(int64_t step, int64_t kept_steps)
+{
+    return kept_steps > 0 && step % kept_steps == 0;
+}
+
+/* Removes what is older than the newest two, but for those that are kept. That a file cannot be removed harms nobody. */
+static pada_status prune(const char *run, int64_t kept_steps)
 {
     int64_t *steps;
     pada_status st;
@@ -87,6 +92,7 @@ static pada_status prune(const char *run)
     st = PADA_OK;
     for (int i = KEPT; i < n && st == PADA_OK; i++) {
         pada_text path = {0};
+        if (is_kept(steps[i], kept_steps)) continue;
         st = path_of(&path, run, steps[i]);
         if (st == PADA_OK) unlink(pada_text_str(&path));
         pada_text_deinit(&path);
@@ -95,7 +101,8 @@ static pada_status prune(const char *run)
     return st;
 }
 
-pada_status pada_checkpoint_save(const char *run, int64_t step, const pada_state *state)
+pada_status pada_checkpoint_save(const char *run, int64_t step, int64_t kept_steps,
+                                 const pada_state *state)
 {
     pada_text folder = {0}, path = {0};
     pada_status st;
@@ -105,7 +112,7 @@ pada_status pada_checkpoint_save(const char *run, int64_t step, const pada_state
     if ((st = path_of(&path, run, step)) != PADA_OK) goto out;
     if ((st = pada_make_dirs(pada_text_str(&folder))) != PADA_OK) goto out;
     if ((st = pada_state_write(state, pada_text_str(&path))) != PADA_OK) goto out;
-    st = prune(run);
+    st = prune(run, kept_steps);
 out:
     pada_text_deinit(&folder);
     pada_text_deinit(&path);
@@ -157,15 +164,50 @@ pada_status pada_checkpoint_open(pada_state **state, const char *run, pada_text 
     return st;
 }
 
-pada_status pada_checkpoint_room(const char *run, const pada_state *state, int64_t *bytes)
+pada_status pada_checkpoint_room(const char *run, int64_t kept_steps, int64_t last_step,
+                                 const pada_state *state, int64_t *bytes)
 {
     int64_t *steps;
     int n;
 
     PADA_TRY(list_steps(run, &steps, &n));
+    int64_t n_kept = 0;
+    for (int i = 0; i < n; i++)
+        n_kept += is_kept(steps[i], kept_steps);
+    const int64_t n_others = n - n_kept < KEPT ? n - n_kept : KEPT;
+    const int64_t n_to_keep = kept_steps > 0 ? last_step / kept_steps - n_kept : 0;
     pada_free(steps);
-    *bytes = (KEPT + 1 - (n < KEPT ? n : KEPT)) * pada_state_bytes(state);
+    *bytes = (KEPT + 1 - n_others + (n_to_keep > 0 ? n_to_keep : 0)) * pada_state_bytes(state);
     return PADA_OK;
+}
+
+pada_status pada_checkpoint_list(const char *run, pada_checkpoint_file **out, int *n)
+{
+    int64_t *steps;
+    void *memory;
+    pada_status st;
+
+    *out = NULL;
+    PADA_TRY(list_steps(run, &steps, n));
+    st = pada_calloc(&memory, (size_t)*n + 1, sizeof **out);
+    if (st == PADA_OK) *out = memory;
+    for (int i = 0; i < *n && st == PADA_OK; i++) {
+        (*out)[i].step = steps[*n - 1 - i];
+        st = path_of(&(*out)[i].path, run, (*out)[i].step);
+    }
+    pada_free(steps);
+    if (st != PADA_OK) {
+        pada_checkpoint_list_free(*out, *n);
+        *out = NULL;
+    }
+    return st;
+}
+
+void pada_checkpoint_list_free(pada_checkpoint_file *list, int n)
+{
+    for (int i = 0; list && i < n; i++)
+        pada_text_deinit(&list[i].path);
+    pada_free(list);
 }
 
 pada_status pada_checkpoint_newest(const char *run, pada_text *path, pada_text *notes)

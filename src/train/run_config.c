@@ -126,7 +126,7 @@ static void add_differences(pada_text *out, const char *a, const char *a_end, co
     }
 }
 
-static pada_status compare(const char *path, const char *config, const char *const *except)
+pada_status pada_config_check(const char *path, const char *config, const char *const *except)
 {
     pada_text differences = {0};
     pada_file file = {0};
@@ -153,7 +153,8 @@ pada_status pada_run_check_config(const char *run, const char *config, const cha
 
     pada_text_add(&path, "%s/" CONFIG_FILE, run);
     st = path.status;
-    if (st == PADA_OK && pada_path_exists(path.data)) st = compare(path.data, config, except);
+    if (st == PADA_OK && pada_path_exists(path.data))
+        st = pada_config_check(path.data, config, except);
     pada_text_deinit(&path);
     return st;
 }

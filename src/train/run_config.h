@@ -28,6 +28,9 @@ pada_status pada_run_check_folder(const char *run);
  * keys that are compared otherwise; NULL: none. */
 pada_status pada_run_check_config(const char *run, const char *config, const char *const *except);
 
+/* The same with a file of such lines that is there. */
+pada_status pada_config_check(const char *path, const char *config, const char *const *except);
+
 /* What a start says about itself; each may be NULL. */
 typedef struct pada_run_papers {
     const char *config;         /* RUN/config.yaml */

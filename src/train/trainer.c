@@ -91,6 +91,10 @@ static pada_status plan_phases(trainer *t)
                          ops->name);
     t->n_passes = ops->passes ? ops->passes(t->strategy) : 1;
     if (phases && phases->probe_passes) t->n_probe_passes = phases->probe_passes(t->strategy);
+    if (t->table.n_phases > 1 && t->desc->checkpoint_epochs > 0)
+        return PADA_FAIL(PADA_EINVAL,
+                         "--checkpoint-epochs: method %s trains several supernets, and keeps them",
+                         ops->name);
     locate(t);
     return PADA_OK;
 }
@@ -132,7 +136,7 @@ static pada_status choose_images(trainer *t)
     return st;
 }
 
-static pada_status begin(trainer *t)
+pada_status pada__trainer_begin(trainer *t)
 {
     const pada_train_desc *desc = t->desc;
     const pada_recipe *recipe = desc->recipe;
@@ -140,6 +144,7 @@ static pada_status begin(trainer *t)
     PADA_TRY(pada_engine_check_data(desc->engine, desc->data));
     PADA_TRY(pada_engine_divide(desc->engine, desc->team, desc->local_norms));
     t->env = (pada_strategy_env){.space = pada_engine_space(desc->engine),
+                                 .within = desc->within,
                                  .params = pada_engine_params(desc->engine),
                                  .data = desc->data,
                                  .n_classes = desc->data->n_classes,
@@ -158,6 +163,9 @@ static pada_status begin(trainer *t)
                          "train on",
                          t->env.accumulate, t->env.batch_size, t->env.n_images);
     PADA_TRY(check_drops(t));
+    if (desc->within && !desc->strategy->narrows)
+        return PADA_FAIL(PADA_EINVAL, "method %s trains all choices of a space; leave --ops out",
+                         desc->strategy->name);
     PADA_TRY(make_loaders(t));
     PADA_TRY(make_room(t));
     t->started = t->saved = t->epoch_started = pada_clock_seconds();
@@ -174,7 +182,7 @@ static pada_status begin(trainer *t)
     return PADA_OK;
 }
 
-static void end(trainer *t)
+void pada__trainer_end(trainer *t)
 {
     if (t->strategy && t->desc->strategy->deinit) t->desc->strategy->deinit(t->strategy);
     pada_loader_destroy(t->loader);
@@ -243,6 +251,8 @@ static pada_status after_step(trainer *t)
                          steps_done(t), t->table.n_steps);
     }
     if ((desc->checkpoint_steps > 0 && steps_done(t) % desc->checkpoint_steps == 0) ||
+        (t->position[1] == 0 && desc->checkpoint_epochs > 0 &&
+         t->position[0] % desc->checkpoint_epochs == 0) ||
         (desc->checkpoint_seconds > 0 &&
          pada_clock_seconds() - t->saved >= desc->checkpoint_seconds) ||
         is_done(t))
@@ -369,7 +379,9 @@ static pada_status enter_phase(trainer *t)
     const pada_phase_ops *phases = desc->strategy->phases;
     pada_progress progress;
 
-    if (!phases)
+    if (!phases && t->env.within)
+        t->within = *t->env.within;
+    else if (!phases)
         pada_subspace_init(&t->within, t->env.space);
     else
         PADA_TRY(phases->subspace(t->strategy, t->now.phase, &t->within));
@@ -385,7 +397,7 @@ static pada_status enter_phase(trainer *t)
     return PADA_OK;
 }
 
-static pada_epoch describe_epoch(const trainer *t)
+pada_epoch pada__trainer_epoch(const trainer *t)
 {
     const pada_timetable_entry *now = &t->now;
     const pada_strategy_ops *strategy = t->desc->strategy;
@@ -444,7 +456,7 @@ static pada_status run_epoch(trainer *t)
 {
     const pada_train_desc *desc = t->desc;
     const pada_strategy_ops *strategy = desc->strategy;
-    const pada_epoch epoch = describe_epoch(t);
+    const pada_epoch epoch = pada__trainer_epoch(t);
     const int n_images = epoch.probes ? t->now.n_steps * t->env.batch_size : t->env.n_images;
     const int step_images = batches_of_now(t) * t->env.batch_size;
     pada_progress progress;
@@ -487,9 +499,9 @@ static void tell_traffic(const trainer *t)
 pada_status pada_train_check(const pada_train_desc *desc)
 {
     trainer t = {.desc = desc};
-    const pada_status st = begin(&t);
+    const pada_status st = pada__trainer_begin(&t);
 
-    end(&t);
+    pada__trainer_end(&t);
     return st;
 }
 
@@ -498,13 +510,13 @@ pada_status pada_train(const pada_train_desc *desc)
     trainer t = {.desc = desc};
     pada_status st;
 
-    st = begin(&t);
+    st = pada__trainer_begin(&t);
     if (st == PADA_OK && is_writer(&t) && desc->lock)
         st = pada_run_lock_take(desc->lock, desc->run);
     if (st == PADA_OK) st = pada__trainer_resume(&t);
     while (st == PADA_OK && !is_done(&t))
         st = run_epoch(&t);
     tell_traffic(&t);
-    end(&t);
+    pada__trainer_end(&t);
     return st;
 }

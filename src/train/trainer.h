@@ -54,10 +54,12 @@ typedef struct pada_train_desc {
     const pada_recipe *recipe;
     const pada_strategy_ops *strategy;
     const void *settings; /* of the strategy */
-    const char *run;      /* run folder; NULL: nothing is stored (one supernet only) */
-    pada_run_lock *lock;  /* taken for it, and left to the caller; NULL: the caller has it */
-    const char *config;   /* RUN/config.yaml: stored, or compared (run_config.h); or NULL */
-    const char *start;    /* JSON of this start, added to RUN/env.json; or NULL */
+    const pada_subspace
+        *within;         /* the choices that are trained, where the strategy narrows; NULL: all */
+    const char *run;     /* run folder; NULL: nothing is stored (one supernet only) */
+    pada_run_lock *lock; /* taken for it, and left to the caller; NULL: the caller has it */
+    const char *config;  /* RUN/config.yaml: stored, or compared (run_config.h); or NULL */
+    const char *start;   /* JSON of this start, added to RUN/env.json; or NULL */
     /* Processes that train together, each with such a description: the first one writes the folder, the others read
      * checkpoints in it. NULL: this one alone. */
     pada_team *team;
@@ -69,6 +71,7 @@ typedef struct pada_train_desc {
     const pada_model_about *best;
     double checkpoint_seconds;         /* between checkpoints; 0: only at the end */
     int64_t checkpoint_steps;          /* also every so many steps; 0: not */
+    int64_t checkpoint_epochs;         /* also every so many epochs, and those stay; 0: not */
     double max_seconds;                /* stop then; 0: never */
     const volatile sig_atomic_t *stop; /* stop as soon as it is not 0; may be NULL */
     pada_train_listener listener;

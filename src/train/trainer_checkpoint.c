@@ -26,6 +26,12 @@ static void visit(trainer *t, pada_state *state)
     if (desc->strategy->visit) desc->strategy->visit(t->strategy, state);
 }
 
+/* Checkpoints after so many steps stay; 0: none does. Where they do, all epochs have equally many. */
+static int64_t kept_steps(const trainer *t)
+{
+    return t->desc->checkpoint_epochs * t->table.train_steps;
+}
+
 /* Holds the room that the checkpoints of the run still need. */
 static pada_status hold_room(trainer *t, const pada_state *state)
 {
@@ -33,7 +39,7 @@ static pada_status hold_room(trainer *t, const pada_state *state)
     int64_t bytes;
     pada_status st;
 
-    PADA_TRY(pada_checkpoint_room(t->desc->run, state, &bytes));
+    PADA_TRY(pada_checkpoint_room(t->desc->run, kept_steps(t), t->table.n_steps, state, &bytes));
     pada_text_add(&folder, "%s/ckpt", t->desc->run);
     if ((st = folder.status) == PADA_OK) st = pada_make_dirs(folder.data);
     if (st == PADA_OK) st = pada_room_hold(&t->room, folder.data, bytes);
@@ -46,7 +52,7 @@ static pada_status save(trainer *t, const pada_state *state)
     /* First: no checkpoint is on the disk before the rows of the epochs that it is behind. */
     PADA_TRY(pada_epoch_metrics_sync(t->desc->run));
     pada_room_release(&t->room); /* the checkpoint takes it */
-    PADA_TRY(pada_checkpoint_save(t->desc->run, steps_done(t), state));
+    PADA_TRY(pada_checkpoint_save(t->desc->run, steps_done(t), kept_steps(t), state));
     if (is_done(t)) return PADA_OK;
     /* Whoever has filled the disk meanwhile may clear it before the next checkpoint. */
     const pada_status st = hold_room(t, state);
@@ -105,6 +111,16 @@ static pada_status load(trainer *t, pada_state *state)
                          t->position[1], log.n_steps, log.n_passes, log.n_images);
     t->images = -log.n_images;
     return PADA_OK;
+}
+
+pada_status pada__trainer_load(trainer *t, const char *checkpoint)
+{
+    pada_state *state;
+
+    PADA_TRY(pada_state_open(&state, checkpoint));
+    const pada_status st = load(t, state);
+    pada_state_destroy(state);
+    return st;
 }
 
 static void tell_resumed(const trainer *t, const char *text)

@@ -76,10 +76,18 @@ static inline void tell(const trainer *t, const char *text)
     if (listener->message) listener->message(listener->context, text);
 }
 
+/* trainer.c: everything that a run has before its first step, and its end, which takes half-made ones; and the epoch that
+ * comes next. */
+pada_status pada__trainer_begin(trainer *t);
+void pada__trainer_end(trainer *t);
+pada_epoch pada__trainer_epoch(const trainer *t);
+
 /* trainer_checkpoint.c: a checkpoint of now, if there is a run folder; and the newest one, if there
  * is any, from which the run resumes. */
 pada_status pada__trainer_save(trainer *t);
 pada_status pada__trainer_resume(trainer *t);
+/* Goes to where the run was at a checkpoint. */
+pada_status pada__trainer_load(trainer *t, const char *checkpoint);
 
 /* trainer_team.c: whether all processes train the same; whether they have resumed at the same step with the same
  * weights; whether these are still the same. PADA_EDATA names the first process that differs. */

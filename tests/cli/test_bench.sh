@@ -26,6 +26,12 @@ for what in step eval rank; do
     [ "$(sed 's/.*"path_ms": \[//' "$work/out" | tr ',' '\n' | wc -l)" -eq 3 ] || complain 'not three times'
 done
 # shellcheck disable=SC2086
+pada bench methods $small --networks 3 --json
+expect_rc 0
+expect_no_err
+check "$(sed 's/.*"method": "\([a-z]*\)".*/\1/' "$work/out" | tr '\n' ' ')" = 'spos pa da pada '
+expect_keys ms more_percent
+# shellcheck disable=SC2086
 pada bench step $small --networks 2
 expect_rc 0
 expect_out_has 'images/s'
@@ -81,7 +87,7 @@ grep -qe '--batch ' -e '--n-paths' -e '--paths' "$work/out" && complain 'shows n
 
 pada bench
 expect_rc 2
-expect_err 'step, eval, rank, kernels, data or latency'
+expect_err 'step, eval, rank, kernels, data, latency or methods'
 pada bench stp
 expect_rc 2
 expect_err "unknown word 'stp'; did you mean 'step'?"

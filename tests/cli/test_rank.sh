@@ -142,11 +142,11 @@ refused 2 "$work/seeds.csv: which column? give --truth-column, one of: x x_0 x_y
 
 out=$work/r.csv
 pada rank
-refused 2 'nothing to rank: give a run folder, --weights or --predictions'
+refused 2 'nothing to rank: give a run folder, --weights, --scores or --predictions'
 pada rank --predictions "$scores" --weights w.safetensors
 refused 2 '--predictions: no network is evaluated, but w.safetensors was given'
 pada rank "$work" "$work"
-refused 2 'unexpected word'
+refused 2 'was given twice'
 pada rank "$work/none" --out "$out"
 refused 66 "$work/none/config.yaml: No such file or directory"
 rank_scores --bootstrap -1

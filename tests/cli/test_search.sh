@@ -177,8 +177,6 @@ cd "$work" || exit 1
 
 pada search --quiet
 refused 2 'nothing to search'
-pada search "$run" more
-refused 2 "unexpected word 'more'"
 pada search "$work/nowhere"
 expect_rc 66
 pada search "$run" --algorithm evolutoin

@@ -41,7 +41,7 @@ def main():
     final = os.path.join(os.path.dirname(os.path.abspath(run)), "final")  # of `pada retrain`
     retrained = ["last.safetensors", "best.safetensors", "test.json", "confusion.csv"]
     for name in files:
-        if name not in ("report.html", "supernets") and not glob.glob(os.path.join(final if name in retrained else run, name)):
+        if name not in ("report.html", "supernets", "study") and not glob.glob(os.path.join(final if name in retrained else run, name)):
             fail("Run folder", files, os.listdir(run))
     for found in os.listdir(final):
         if not any(fnmatch.fnmatch(found, name) for name in files):
@@ -50,6 +50,16 @@ def main():
         test = json.load(file)
     if table(text, "test.json")[0] != list(test) + list(test["best"]):
         fail("test.json", table(text, "test.json")[0], list(test) + list(test["best"]))
+
+    study = os.path.join(os.path.dirname(os.path.abspath(run)), "small")  # of `pada study`
+    columns = header(os.path.join(study, "study.csv"))
+    if sorted(table(text, "Folder of pada study")[0]) != sorted(columns):
+        fail("study.csv", table(text, "Folder of pada study")[0], columns)
+    numbers = [name for name in columns if name not in ("run", "seed", "status", "weights_hash", "arch")]
+    if header(os.path.join(study, "summary.csv")) != ["run"] + [n + e for n in numbers for e in ("", "_sd", "_seeds")]:
+        sys.exit("summary.csv: other columns than documented")
+    if header(os.path.join(study, "differences.csv")) != ["run", "against", "number", "seeds", "difference", "standard_error"]:
+        sys.exit("differences.csv: other columns than documented")
 
     with open(os.path.join(run, "data.json"), encoding="utf-8") as file:
         card = json.load(file)

@@ -50,7 +50,7 @@ static void save_tensors(const pada_safetensors *st, const char *run)
         pada_state_tensor(state, t->name, (pada_state_type)type, dims, t->n_dims,
                           (void *)(uintptr_t)t->data);
     }
-    FUZZ_CHECK(pada_checkpoint_save(run, 7, state) == PADA_OK);
+    FUZZ_CHECK(pada_checkpoint_save(run, 7, 0, state) == PADA_OK);
     pada_state_destroy(state);
 }
 

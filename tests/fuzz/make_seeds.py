@@ -161,11 +161,14 @@ def seeds():
     yield "standalone_results", "torn", f"arch,seed,correct,images\n{A},0,712,1000\n{B},1,2"
     yield "ranking_scores", "two", f"# pada scores 2: fuzz\n{A},1043,2.1872004\n{B},0,1e-3\n"
     yield "ranking_scores", "torn", f"# pada scores 2: fuzz\n{A},1043,2.1872004\n{B},5"
+    yield "free_results", "two", f"# pada free scores 1: fuzz\n{A},1516.7,-0.25\n{B},-1e30,1e-3\n"
+    yield "free_results", "torn", f"# pada free scores 1: fuzz\n{A},1516.7,-0.25\n{B},5"
     columns, steps = "rank,arch,top1,loss,macs,params,latency\n", "evaluation,generation,arch,top1,best_so_far\n"
     best = f"{columns}1,{A},45.5,1.5,400000,5290,\n2,{B},10,2.3e0,142506,4890,0.25\n"
     front = f"{columns}1,{B},10,2.3,142506,4890,0.25\n"
     yield "search_log", "all", f"{best}\0{front}\0{steps}1,0,{B},10,10\n2,0,{A},45.5,45.5\n"
     yield "search_log", "best", best
+    yield "search_log", "score", f"{columns[:-1]},score\n1,{A},45.5,1.5,400000,5290,,1.25\n"
     yield "search_log", "few", f"{best}\0{front}\0{steps}1,0,{B},10,10\n"
     share = {"percent": 50, "low": 20.5, "high": 79.5}
     classes = [{"class": i, "name": ("cat", None)[i], "images": 2, "given": 2, "recall": share, "precision": (share, None)[i]}

@@ -145,7 +145,7 @@ def darts(w, images, text, final, sizes):
                 terms.append(darts_op(w, values[i], op, own, 2 if kind and i < 2 else 1, final))
             values.append(terms[0] + terms[1])
         before, x, follows = x, torch.cat(values[2:], 1), bool(kind)
-        if final and place == 2 * n // 3:
+        if final and place == 2 * n // 3 and sizes.get("auxiliary", 0.4):
             auxiliary = auxiliary_head(w, x, "auxiliary_head.")
     return w.head(x, "classifier"), auxiliary
 

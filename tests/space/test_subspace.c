@@ -80,6 +80,47 @@ static void parts_are_described(void **state)
     pada_text_deinit(&text);
 }
 
+static pada_space space_of(const char *name)
+{
+    const pada_space_ops *ops;
+    pada_space space;
+
+    assert_int_equal(pada_space_find(&ops, name), PADA_OK);
+    assert_int_equal(pada_space_init(&space, ops, &(pada_space_config){0}), PADA_OK);
+    return space;
+}
+
+/* Operators by name, in every slot that has operators. */
+static void parts_have_names(void **state)
+{
+    const pada_space cells = nb201_space(NULL), darts = space_of("darts"),
+                     chain = space_of("proxyless");
+    pada_subspace part;
+    int n_whole = 0, n_narrow = 0;
+
+    (void)state;
+    CHECK_OK(pada_subspace_parse(&part, &cells, "nor_conv_3x3,none", "--ops"));
+    for (int slot = 0; slot < cells.ops->n_slots; slot++)
+        assert_int_equal(part.allowed[slot], 1u << 0 | 1u << 3);
+    CHECK_OK(pada_subspace_parse(&part, &darts, "skip_connect", "--ops"));
+    for (int slot = 0; slot < darts.ops->n_slots; slot++) {
+        const int all = darts.ops->n_choices(&darts, slot);
+        n_narrow += pada_subspace_choices(&part, slot) == 1;
+        n_whole += pada_subspace_choices(&part, slot) == all; /* which inputs a node reads */
+    }
+    assert_int_equal(n_narrow, 28);
+    assert_int_equal(n_narrow + n_whole, darts.ops->n_slots);
+    assert_int_equal(pada_subspace_parse(&part, &cells, "nor_conv_3x3,nor_conv_2x2", "--ops"),
+                     PADA_EINVAL);
+    assert_string_equal(pada_message(),
+                        "--ops: unknown operator 'nor_conv_2x2'; did you mean 'nor_conv_1x1'?");
+    assert_int_equal(pada_subspace_parse(&part, &cells, "", "--ops"), PADA_EINVAL);
+    assert_int_equal(pada_subspace_parse(&part, &cells, "none,", "--ops"), PADA_EINVAL);
+    assert_int_equal(pada_subspace_parse(&part, &cells, ",none", "--ops"), PADA_EINVAL);
+    assert_int_equal(pada_subspace_parse(&part, &chain, "identity", "--ops"), PADA_EINVAL);
+    assert_string_equal(pada_message(), "--ops: slot 0 of space proxyless has none of identity");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -87,6 +128,7 @@ int main(void)
         cmocka_unit_test(parts_meet_where_every_slot_does),
         cmocka_unit_test(wrong_parts_are_noticed),
         cmocka_unit_test(parts_are_described),
+        cmocka_unit_test(parts_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,9 +16,11 @@ static void convolutions_follow_the_schedule(void **state)
     for (int i = 0; i < 3; i++) {
         const double conv = 0.2 + 0.03 * epochs[i], other = (1 - 2 * conv) / 3;
         double share[SMALL_SLOTS][SMALL_CHOICES] = {{0}};
+        int32_t order[SMALL_BATCH];
         pada_distributions told;
         int n;
         r.epoch = epochs[i];
+        CHECK_OK(r.ops->begin_epoch(r.self, &(pada_epoch){.index = epochs[i]}, order));
         for (int step = 0; step < DRAWS; step++) {
             const pada_path *path = small_run_step(&r, 0, step, &n);
             assert_int_equal(n, 1);

@@ -213,6 +213,93 @@ static void paths_can_be_reweighted(void **state)
     CHECK_CLOSE(mean, 1, 0.05); /* the expectation of a likelihood ratio */
 }
 
+/* The weight of a path is in the gradient that the log has the norm of; the loss itself has not got it. */
+static void norms_can_be_those_of_the_loss(void **state)
+{
+    pada_path_importance plain = {0}, weighted = {0};
+    steps first = {0}, second = {0};
+
+    (void)state;
+    CHECK_OK(pada_path_importance_init(
+        &plain, &env,
+        &(pada_path_settings){
+            .scope = 1, .norm = 1, .accumulate = 2, .schedule = 2, .tau_max = 0.5}));
+    CHECK_OK(pada_path_importance_init(&weighted, &env,
+                                       &(pada_path_settings){.scope = 1,
+                                                             .norm = 2,
+                                                             .accumulate = 2,
+                                                             .schedule = 2,
+                                                             .tau_max = 0.5,
+                                                             .reweight = true}));
+    add(&first, "[3,2,3,2,3,2]", 3, 1, 0.1);
+    end_epoch(&plain, &first, 0);
+    end_epoch(&weighted, &first, 0);
+    check_p(&weighted, 0, plain.sampler.p[0]); /* drawn uniformly: the weight is 1 */
+    add(&second, "[3,2,3,2,0,1]", 3, 1, 0.1);
+    add(&second, "[2,2,3,3,0,1]", 3, 1, 0.1);
+    end_epoch(&plain, &second, 0);
+    for (int i = 0; i < second.n; i++) {
+        const double weight = pada_path_sampler_ratio(&weighted.sampler, &second.paths[i]);
+        assert_true(fabs(weight - 1) > 0.1);
+        for (int site = 0; site < SITES; site++)
+            second.norms[i][site] *= weight;
+    }
+    end_epoch(&weighted, &second, 0);
+    for (int slot = 0; slot < 6; slot++)
+        check_p(&weighted, slot, plain.sampler.p[slot]);
+}
+
+/* Equation 5: over all paths, the sum of p times the gradient that a step has when it draws the path is the mean of
+ * their gradients; without the weights it is not. */
+static void gradients_of_paths_are_unbiased(void **state)
+{
+    static const double probabilities[2][SMALL_SLOTS] = {{0.9, 0.2, 0.5, 0.7, 0.4, 0.05},
+                                                         {0.1, 0.8, 0.5, 0.3, 0.6, 0.95}};
+    const int chosen[2] = {1, 3}; /* two operators: 64 paths */
+    pada_path_importance pi = {0};
+    pada_subspace within;
+    small_run r;
+
+    (void)state;
+    small_run_open(&r, "pa", "");
+    pada_subspace_init(&within, &r.space);
+    for (int slot = 0; slot < SMALL_SLOTS; slot++)
+        within.allowed[slot] = 1U << chosen[0] | 1U << chosen[1];
+    r.env.within = &within;
+    CHECK_OK(pada_path_importance_init(&pi, &r.env, &(pada_path_settings){.reweight = true}));
+    for (int slot = 0; slot < SMALL_SLOTS; slot++)
+        for (int i = 0; i < 2; i++)
+            pi.sampler.p[slot][chosen[i]] = probabilities[i][slot];
+    const int64_t n = pada_params_elements(r.env.params);
+    double *sums = calloc((size_t)(3 * n), sizeof *sums);
+    double *mean = sums, *weighted = sums + n, *plain = sums + 2 * n;
+    for (int number = 0; number < 64; number++) {
+        pada_path path = {{0}};
+        double p = 1;
+        for (int slot = 0; slot < SMALL_SLOTS; slot++) {
+            path.choice[slot] = (uint8_t)chosen[number >> slot & 1];
+            p *= probabilities[number >> slot & 1][slot];
+        }
+        if (number % 16 == 0) small_run_begin_log(&r);
+        small_run_add_grad(&r, &path, 1.0 / 64, mean);
+        small_run_add_grad(&r, &path, p, plain);
+        small_run_add_grad(&r, &path, p * pada_path_sampler_ratio(&pi.sampler, &path), weighted);
+    }
+    assert_true(relative_distance(weighted, mean, n) < 1e-12);
+    assert_true(relative_distance(plain, mean, n) > 0.1);
+    /* What a step draws has that factor. */
+    for (int step = 0; step < 100; step++) {
+        pada_path path;
+        double scale, p = 1;
+        pada_path_importance_draw(&pi, step, &path, &scale);
+        for (int slot = 0; slot < SMALL_SLOTS; slot++)
+            p *= pi.sampler.p[slot][path.choice[slot]];
+        CHECK_CLOSE(scale * 64 * p, 1, 1e-12);
+    }
+    free(sums);
+    small_run_close(&r);
+}
+
 /* ---- images ---- */
 
 enum { IMAGES = 20000, LONG_RUN = 250 };
@@ -368,6 +455,44 @@ static void switches_of_da(void **state)
     pada_data_importance_deinit(&di);
 }
 
+/* Equation 5 for images: over all images, the sum of q times what a draw of one adds is the mean of their gradients. */
+static void gradients_of_images_are_unbiased(void **state)
+{
+    const pada_data_settings settings = {
+        .schedule = 2, .tau_max = 0.9, .replacement = true, .reweight = true};
+    const int32_t all[SMALL_BATCH] = {0, 1, 2, 3};
+    const double seen[SMALL_BATCH] = {1, 0.1, 0.5, 0};
+    const pada_log log = {.n_images = SMALL_BATCH, .norms = seen};
+    const pada_epoch epoch = {.index = 1};
+    const pada_path path = {{3, 3, 1, 2, 0, 3}};
+    pada_data_importance di = {0};
+    small_run r;
+
+    (void)state;
+    small_run_open(&r, "da", "");
+    CHECK_OK(pada_data_importance_init(&di, &r.env, &settings));
+    pada_data_importance_end_epoch(&di, &log, &epoch, all);
+    const int64_t n = pada_params_elements(r.env.params);
+    double *sums = calloc((size_t)(3 * n), sizeof *sums);
+    double *mean = sums, *weighted = sums + n, *plain = sums + 2 * n;
+    for (int i = 0; i < SMALL_BATCH; i++) {
+        const pada_draws one = {.batch = {.n = 1,
+                                          .images = r.images + i * 3 * SMALL_SIDE * SMALL_SIDE,
+                                          .labels = r.labels + i},
+                                .indices = &all[i]};
+        r.draws = one;
+        small_run_add_grad(&r, &path, 1.0 / SMALL_BATCH, mean);
+        small_run_add_grad(&r, &path, di.p[i], plain);
+        r.draws.batch.weights = pada_data_importance_weights(&di, &one, &epoch);
+        small_run_add_grad(&r, &path, di.p[i], weighted);
+    }
+    assert_true(relative_distance(weighted, mean, n) < 1e-6); /* weights are floats */
+    assert_true(relative_distance(plain, mean, n) > 0.1);
+    free(sums);
+    pada_data_importance_deinit(&di);
+    small_run_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -377,9 +502,12 @@ int main(void)
         cmocka_unit_test(distributions_can_change_with_every_step),
         cmocka_unit_test(probabilities_keep_their_floor),
         cmocka_unit_test(paths_can_be_reweighted),
+        cmocka_unit_test(norms_can_be_those_of_the_loss),
+        cmocka_unit_test(gradients_of_paths_are_unbiased),
         cmocka_unit_test(coverage_falls_as_published),
         cmocka_unit_test(images_keep_their_floor_and_memory),
         cmocka_unit_test(switches_of_da),
+        cmocka_unit_test(gradients_of_images_are_unbiased),
     };
     return cmocka_run_group_tests(tests, open_space, NULL);
 }

@@ -26,7 +26,7 @@ static void test_all(void **state)
     pada_path_list list = {0};
 
     (void)state;
-    assert_ok(pada_path_list_all(&list, &space));
+    assert_ok(pada_path_list_all(&list, &space, NULL));
     assert_int_equal(list.n, N_CELLS);
     for (int i = 0; i < list.n; i++)
         seen[cell_number(&list.paths[i])] = true;
@@ -44,13 +44,14 @@ static void test_random(void **state)
     int n_same = 0;
 
     (void)state;
-    assert_ok(pada_path_list_random(&list, &space, N_CELLS, 1)); /* the whole space, each once */
+    assert_ok(
+        pada_path_list_random(&list, &space, NULL, N_CELLS, 1)); /* the whole space, each once */
     for (int i = 0; i < list.n; i++)
         seen[cell_number(&list.paths[i])]++;
     for (int i = 0; i < N_CELLS; i++)
         assert_int_equal(seen[i], 1);
-    assert_ok(pada_path_list_random(&shorter, &space, 100, 1));
-    assert_ok(pada_path_list_random(&other, &space, 100, 2));
+    assert_ok(pada_path_list_random(&shorter, &space, NULL, 100, 1));
+    assert_ok(pada_path_list_random(&other, &space, NULL, 100, 2));
     assert_int_equal(shorter.n, 100);
     for (int i = 0; i < 100; i++) {
         assert_true(pada_path_equal(&space, &shorter.paths[i], &list.paths[i]));
@@ -60,9 +61,68 @@ static void test_random(void **state)
     pada_path_list_deinit(&list);
     pada_path_list_deinit(&shorter);
     pada_path_list_deinit(&other);
-    assert_fails(pada_path_list_random(&list, &space, N_CELLS + 1, 1), PADA_EINVAL,
+    assert_fails(pada_path_list_random(&list, &space, NULL, N_CELLS + 1, 1), PADA_EINVAL,
                  "a sample of 15626 networks is not in 1 to 15625");
-    assert_int_equal(pada_path_list_random(&list, &space, 0, 1), PADA_EINVAL);
+    assert_int_equal(pada_path_list_random(&list, &space, NULL, 0, 1), PADA_EINVAL);
+}
+
+/* Of the networks of two operators on six edges there are 64. */
+static void test_part(void **state)
+{
+    const pada_space space = nb201_space(NULL);
+    pada_path_list list = {0}, random = {0};
+    bool seen[64] = {0};
+    pada_subspace part;
+
+    (void)state;
+    assert_ok(pada_subspace_parse(&part, &space, "skip_connect,nor_conv_3x3", "--ops"));
+    assert_ok(pada_path_list_all(&list, &space, &part));
+    assert_int_equal(list.n, 64);
+    for (int i = 0; i < 64; i++) {
+        int number = 0;
+        for (int slot = 0; slot < 6; slot++)
+            number = 2 * number + (list.paths[i].choice[slot] == 3);
+        assert_true(pada_subspace_admits(&part, &space, &list.paths[i]));
+        assert_int_equal(number, i); /* the last slot changes fastest */
+    }
+    assert_ok(pada_path_list_random(&random, &space, &part, 64, 1));
+    for (int i = 0; i < 64; i++)
+        for (int k = 0; k < 64; k++)
+            seen[k] |= pada_path_equal(&space, &random.paths[i], &list.paths[k]);
+    for (int k = 0; k < 64; k++)
+        assert_true(seen[k]);
+    pada_path_list_deinit(&random);
+    assert_fails(pada_path_list_random(&random, &space, &part, 65, 1), PADA_EINVAL,
+                 "a sample of 65 networks is not in 1 to 64");
+    pada_path_list_deinit(&list);
+    assert_ok(pada_path_list_all(&list, &space, NULL));
+    assert_ok(pada_path_list_narrow(&list, &space, &part));
+    assert_int_equal(list.n, 64);
+    pada_path_list_deinit(&list);
+}
+
+/* Paths that leave slots out are there once: with one operator 180 ways to wire each of two cells. */
+static void test_part_of_darts(void **state)
+{
+    const pada_space_ops *ops;
+    pada_path_list list = {0};
+    pada_subspace part;
+    pada_space space;
+
+    (void)state;
+    assert_ok(pada_space_find(&ops, "darts"));
+    assert_ok(pada_space_init(&space, ops, &(pada_space_config){0}));
+    assert_ok(pada_subspace_parse(&part, &space, "sep_conv_3x3", "--ops"));
+    assert_ok(pada_path_list_all(&list, &space, &part));
+    assert_int_equal(list.n, 180 * 180);
+    for (int i = 0; i < list.n; i += 100)
+        assert_true(pada_subspace_admits(&part, &space, &list.paths[i]));
+    pada_path_list_deinit(&list);
+    assert_ok(pada_subspace_parse(&part, &space, "sep_conv_3x3,none", "--ops"));
+    assert_int_equal(pada_path_list_all(&list, &space, &part), PADA_EINVAL); /* too many */
+    assert_ok(pada_path_list_random(&list, &space, &part, 50, 1));
+    assert_int_equal(list.n, 50);
+    pada_path_list_deinit(&list);
 }
 
 static void test_files(void **state)
@@ -198,8 +258,9 @@ static void test_oom(void **state)
     (void)state;
     assert_survives_oom(pada_path_list_read(&list, &space, file, NULL, NULL),
                         pada_path_list_deinit(&list));
-    assert_survives_oom(pada_path_list_all(&list, &space), pada_path_list_deinit(&list));
-    assert_survives_oom(pada_path_list_random(&list, &space, 5, 1), pada_path_list_deinit(&list));
+    assert_survives_oom(pada_path_list_all(&list, &space, NULL), pada_path_list_deinit(&list));
+    assert_survives_oom(pada_path_list_random(&list, &space, NULL, 5, 1),
+                        pada_path_list_deinit(&list));
     open_tables(&t, &space);
     assert_survives_oom(pada_path_list_truth(&list, t.truth), pada_path_list_deinit(&list));
     assert_survives_oom(join_afresh(&t), (void)0);
@@ -210,6 +271,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all),   cmocka_unit_test(test_random),
+        cmocka_unit_test(test_part),  cmocka_unit_test(test_part_of_darts),
         cmocka_unit_test(test_files), cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_join),  cmocka_unit_test(test_oom),
     };

@@ -37,7 +37,8 @@ static pada_status evaluate(void *user, const pada_path *paths, int n, pada_sear
             j->n_new++;
             (void)pada_path_index_add(j->kept, &form);
         }
-        scores[i] = (pada_search_score){.top1 = made_up_score(j->space, &paths[i]), .loss = i};
+        const double top1 = made_up_score(j->space, &paths[i]);
+        scores[i] = (pada_search_score){.value = top1, .loss = i, .top1 = top1};
     }
     return PADA_OK;
 }
@@ -667,12 +668,12 @@ static void test_files(void **state)
 {
     const pada_space space = space_of("macro", NULL);
     pada_search_entry entries[] = {
-        {.path = {{0, 1, 2}}, .score = {50.5, 2}, .generation = 0, .cost = {300, 40, -1}},
-        {.path = {{2, 2, 2}}, .score = {60, 1.25}, .generation = 0, .cost = {300, 60, 1500}},
-        {.path = {{1, 0, 0}}, .score = {55, 1.5}, .generation = 1, .cost = {100, 50, 2}},
+        {.path = {{0, 1, 2}}, .score = {0.7, 2, 50.5}, .generation = 0, .cost = {300, 40, -1}},
+        {.path = {{2, 2, 2}}, .score = {0.9, 1.25, 60}, .generation = 0, .cost = {300, 60, 1500}},
+        {.path = {{1, 0, 0}}, .score = {0.8, 1.5, 55}, .generation = 1, .cost = {100, 50, 2}},
     };
     int order[] = {1, 2, 0};
-    const pada_search_result result = {.entries = entries, .order = order, .n = 3};
+    pada_search_result result = {.entries = entries, .order = order, .n = 3};
     static const char best[] = "rank,arch,top1,loss,macs,params,latency\n"
                                "1,22200000,60,1.25,300,60,1.5\n"
                                "2,10000000,55,1.5,100,50,0.002\n"
@@ -690,6 +691,21 @@ static void test_files(void **state)
     assert_file_holds(scratch_path("a/b/best.csv"), best, sizeof best - 1);
     assert_file_holds(scratch_path("a/b/front.csv"), front, sizeof front - 1);
     assert_file_holds(scratch_path("a/b/history.csv"), history, sizeof history - 1);
+
+    /* What they are ordered by has a column where it is not the accuracy. */
+    static const char with_values[] = "rank,arch,top1,loss,macs,params,latency,score\n"
+                                      "1,22200000,60,1.25,300,60,1.5,0.9\n"
+                                      "2,10000000,61,1.5,100,50,0.002,0.8\n"
+                                      "3,01200000,50.5,2,300,40,,0.7\n";
+    static const char other_history[] = "evaluation,generation,arch,top1,best_so_far\n"
+                                        "1,0,01200000,50.5,50.5\n"
+                                        "2,0,22200000,60,60\n"
+                                        "3,1,10000000,61,60\n";
+    result.has_values = true;
+    entries[2].score.top1 = 61;
+    CHECK_OK(pada_search_write(&result, &space, PADA_COST_MACS, scratch_path("a/b")));
+    assert_file_holds(scratch_path("a/b/best.csv"), with_values, sizeof with_values - 1);
+    assert_file_holds(scratch_path("a/b/history.csv"), other_history, sizeof other_history - 1);
 }
 
 static void test_out_of_memory(void **state)

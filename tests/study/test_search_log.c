@@ -10,6 +10,7 @@
 #define A       "|none~0|+|none~0|none~1|+|skip_connect~0|none~1|none~2|"
 #define B       "|none~0|+|none~0|none~1|+|nor_conv_1x1~0|none~1|none~2|"
 #define BEST    "rank,arch,top1,loss,macs,params,latency\n"
+#define SCORED  "rank,arch,top1,loss,macs,params,latency,score\n"
 #define HISTORY "evaluation,generation,arch,top1,best_so_far\n"
 
 static pada_space space;
@@ -73,6 +74,13 @@ static void test_missing(void **state)
     assert_int_equal(log.best.n, 1);
     assert_int_equal(log.front.n + log.history.n, 0);
     pada_search_log_deinit(&log);
+
+    /* of several runs, or with a prior */
+    put_all(SCORED "1," A ",45.5,1,1,1,,1.25\n", SCORED "1," A ",45.5,1,1,1,,1.25\n", NULL);
+    assert_ok(pada_search_log_read(&log, &space, scratch_dir));
+    assert_int_equal(log.best.n, 1);
+    CHECK_CLOSE(log.best.rows[0].top1, 45.5, 0);
+    pada_search_log_deinit(&log);
 }
 
 static void refuse(const char *best, const char *front, const char *history, const char *message)
@@ -99,6 +107,9 @@ static void test_refused(void **state)
     refuse(BEST "1," A ",45.5,1,1,1\n", NULL, NULL, "best.csv:2: ");
     refuse(BEST "1," A ",,1,1,1,\n", NULL, NULL, "best.csv:2: top1");
     refuse(BEST "1," A ",nan,1,1,1,\n", NULL, NULL, "best.csv:2: top1");
+    refuse(BEST "1," A ",45.5,1,1,1,,1.25\n", NULL, NULL, "best.csv:2: ");
+    refuse(SCORED "1," A ",45.5,1,1,1,\n", NULL, NULL, "best.csv:2: ");
+    refuse(SCORED "1," A ",45.5,1,1,1,,x\n", NULL, NULL, "best.csv:2: score");
     refuse(BEST "1,nothing,1,1,1,1,\n", NULL, NULL, "best.csv:2: 'nothing' is no network");
     refuse(good, BEST "1," A ",1,1,1,1,\n2," B ",1,1,1,1,\n", NULL,
            "front.csv: 2 networks, best.csv has 1");

@@ -91,6 +91,18 @@ static void test_close(void **state)
     run_everywhere("close", "--close-grow 0.5 --close-restart 0.5", BLOCKS);
 }
 
+/* Weights of paths and of images; the second epoch draws by the norms of the first. */
+static void test_importance(void **state)
+{
+    (void)state;
+    run_everywhere(
+        "pada",
+        "--path-scope per_slot --path-norm unweighted --path-accumulate sum "
+        "--path-reweight --path-schedule const --path-tau-max 0.5 "
+        "--data-accumulate mean --data-reweight --data-schedule const --data-tau-max 0.5",
+        0);
+}
+
 /* Holes are cut into images that a device holds; for the others it gets batches. */
 static void test_changes(void **state)
 {
@@ -111,6 +123,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_importance),
         cmocka_unit_test(test_magic),
         cmocka_unit_test(test_close),
     };

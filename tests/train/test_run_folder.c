@@ -103,13 +103,13 @@ static void test_room_for_checkpoints(void **state)
     (void)state;
     assert_ok(pada_state_create(&content));
     pada_state_tensor(content, "w", PADA_STATE_F32, (const int[]){1000}, 1, values);
-    assert_ok(pada_checkpoint_room(scratch_dir, content, &first));
+    assert_ok(pada_checkpoint_room(scratch_dir, 0, 0, content, &first));
     write_checkpoint("00000001.safetensors");
-    assert_ok(pada_checkpoint_room(scratch_dir, content, &second));
+    assert_ok(pada_checkpoint_room(scratch_dir, 0, 0, content, &second));
     write_checkpoint("00000002.safetensors");
-    assert_ok(pada_checkpoint_room(scratch_dir, content, &third));
+    assert_ok(pada_checkpoint_room(scratch_dir, 0, 0, content, &third));
     write_checkpoint("00000003.safetensors");
-    assert_ok(pada_checkpoint_room(scratch_dir, content, &fourth));
+    assert_ok(pada_checkpoint_room(scratch_dir, 0, 0, content, &fourth));
     assert_true(third >= 4000 && third < 20000);
     assert_true(first == 3 * third && second == 2 * third && fourth == third);
     pada_state_destroy(content);

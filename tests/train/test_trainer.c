@@ -185,6 +185,10 @@ static const variant variants[] = {
     {"spos", "spos", NULL, "", 0, 0},
     {"pada", "pada", &official, NULL, 0, 0},
     {"opposite", "pada", &opposite, NULL, 0, 0},
+    {"as-written", "pada", NULL,
+     "--path-scope per_slot --path-norm unweighted --path-accumulate sum --path-reweight "
+     "--data-accumulate mean --data-reweight",
+     0, 0},
     {"pa", "pa", &opposite.path, NULL, 0, 0},
     {"pa-steps", "pa", NULL, "--path-update step", 0, 0},
     {"pa-memory", "pa", NULL, "--path-reset never", 0, 0},
