@@ -467,7 +467,6 @@ static pada_status run_epoch(trainer *t)
                                (int)t->position[1] * step_images));
     for (;;) {
         PADA_TRY(run_step(t, &epoch, n_images - (int)t->position[1] * step_images));
-        PADA_TRY(ask_to_stop(t));
         t->position[1]++;
         if (t->position[1] == t->now.n_steps) break;
         if (desc->listener.step && pada_clock_seconds() - t->told >= desc->listener.step_seconds) {
@@ -475,10 +474,12 @@ static pada_status run_epoch(trainer *t)
             desc->listener.step(desc->listener.context, &progress);
             t->told = pada_clock_seconds();
         }
+        PADA_TRY(ask_to_stop(t));
         PADA_TRY(after_step(t));
     }
+    PADA_TRY(ask_to_stop(t)); /* a failure of the team is heard before anything is written, .. */
     PADA_TRY(finish_epoch(t, &epoch));
-    PADA_TRY(pada_team_barrier(desc->team)); /* others may read what the writer has written */
+    PADA_TRY(ask_to_stop(t)); /* .. and what the writer has written is there for all */
     return after_step(t);
 }
 
