@@ -68,8 +68,9 @@ static pada_status mpi_open(pada_place_in_team *out)
 {
     int provided;
 
-    PADA_TRY(check(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread"));
-    if (provided < MPI_THREAD_FUNNELED)
+    PADA_TRY(
+        check(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread"));
+    if (provided < MPI_THREAD_SERIALIZED)
         return PADA_FAIL(PADA_EUNSUPPORTED, "%s cannot serve a program with threads",
                          mpi_describe());
     PADA_TRY(find_place(out));
