@@ -8,6 +8,7 @@
 typedef struct pada_bench_rank {
     pada_eval_worker workers[PADA_MAX_IN_FLIGHT]; /* the first engine is borrowed */
     int n_workers;
+    pada_farm *farm;
     pada_eval_queue *queue;
 } pada_bench_rank;
 

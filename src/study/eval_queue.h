@@ -1,13 +1,13 @@
 /* eval_queue.h - many evaluations, several of them in flight.
  *
  * A backend says how many networks fill it (backend.h, in_flight); each has a worker: an engine with a
- * device of its own, an evaluator, and a thread. Workers take networks from one queue until it is empty. */
+ * device of its own, an evaluator, and a thread. Workers take networks from a farm (dist/farm.h), which may hand out
+ * others to other processes, until it has no more. */
 #ifndef PADA_STUDY_EVAL_QUEUE_H
 #define PADA_STUDY_EVAL_QUEUE_H
 
-#include <stdbool.h>
-
 #include "base/status.h"
+#include "dist/farm.h"
 #include "engine/engine.h"
 #include "study/evaluate.h"
 
@@ -25,26 +25,36 @@ typedef struct pada_eval_worker {
  * than there are networks. */
 int pada_eval_in_flight(const pada_backend *backend, int asked, int n_networks);
 
+/* The tasks of the farm, and their results. */
+typedef struct pada_eval_task {
+    int number;   /* of the source */
+    int supernet; /* of a family that evaluates it */
+    pada_path path;
+} pada_eval_task;
+
+typedef pada_evaluation pada_eval_result;
+
+/* Opens a farm of such tasks, with one that lies ready for each of the workers of another process. */
+pada_status pada_eval_farm_open(pada_farm **out, pada_team *team, int n_workers,
+                                const volatile sig_atomic_t *stop);
+
 typedef struct pada_eval_queue pada_eval_queue;
 
-/* Starts the threads. The workers are borrowed. */
-pada_status pada_eval_queue_create(pada_eval_queue **out, const pada_eval_worker *workers,
-                                   int n_workers);
+typedef struct pada_eval_queue_desc {
+    const pada_eval_worker *workers; /* [n_workers], at least 1; borrowed */
+    int n_workers;
+    pada_farm *farm; /* borrowed */
+    /* Prepares an engine for a task, while others work; NULL: nothing to do. */
+    void *user;
+    pada_status (*enter)(void *user, const pada_eval_task *task, int worker, pada_engine *engine);
+} pada_eval_queue_desc;
+
+/* Starts the threads. */
+pada_status pada_eval_queue_create(pada_eval_queue **out, const pada_eval_queue_desc *desc);
 void pada_eval_queue_destroy(pada_eval_queue *queue); /* NULL is fine */
 
-/* What is evaluated. `take` and `keep` are called one at a time, from any thread. */
-typedef struct pada_eval_jobs {
-    void *user;
-    /* The next network, borrowed until it is kept, and a number for it; NULL: nothing more. */
-    const pada_path *(*take)(void *user, int *job);
-    /* Prepares an engine for a job, while others work; NULL: nothing to do. */
-    pada_status (*enter)(void *user, int job, int worker, pada_engine *engine);
-    pada_status (*keep)(void *user, int job, const pada_evaluation *found);
-} pada_eval_jobs;
-
-/* Runs until `take` has nothing more. After the first failure, which is returned, what is under way is ended and
- * nothing is taken or kept any more. */
-pada_status pada_eval_queue_run(pada_eval_queue *queue, const pada_eval_jobs *jobs);
+/* Runs until the farm has nothing more. The first failure, which is returned, ends the farm. */
+pada_status pada_eval_queue_run(pada_eval_queue *queue);
 
 #ifdef __cplusplus
 }

@@ -23,6 +23,7 @@ typedef struct job {
     pada_path network; /* one of them, which says what supernet it is */
     int supernet;
     bool asked; /* else it is an earlier one, and done */
+    bool taken; /* somebody evaluates it, or has done so */
     bool done;
     int correct;
     double loss;
@@ -41,10 +42,9 @@ typedef struct ranking {
     int *first;              /* [n_supernets + 1] where the jobs of each begin */
     job *jobs;
     int n_asked, n_done; /* jobs that were asked for, and are done */
-    int *entered;        /* [n_workers] supernet whose weights the engine has, or -1 */
 
-    /* While the queue runs. */
-    int next; /* all jobs before it are done or a worker has them */
+    /* While networks are evaluated. */
+    int next; /* all jobs before it are taken */
     double start, macs_left, macs_done;
     bool is_stopped;
 } ranking;
@@ -204,13 +204,8 @@ static int n_jobs(const ranking *r)
 
 static pada_status allocate_jobs(ranking *r)
 {
-    const pada_ranking_desc *desc = r->desc;
     void *mem;
 
-    PADA_TRY(pada_calloc(&mem, (size_t)desc->n_workers, sizeof *r->entered));
-    r->entered = mem;
-    for (int w = 0; desc->family && w < desc->n_workers; w++)
-        r->entered[w] = -1;
     PADA_TRY(pada_calloc(&mem, (size_t)r->n_supernets + 1, sizeof *r->first));
     r->first = mem;
     PADA_TRY(pada_calloc(&mem, (size_t)r->n_supernets, sizeof *r->forms));
@@ -234,7 +229,7 @@ static pada_status take_scores(ranking *r)
         if (j->done && (j->correct != score->correct || j->loss != score->loss))
             return PADA_FAIL(PADA_EDATA, "%s:%d: another result of the same network is above",
                              r->scores_path, i + FIRST_LINE);
-        j->done = true;
+        j->taken = j->done = true;
         j->correct = score->correct;
         j->loss = score->loss;
     }
@@ -284,6 +279,50 @@ static void note_found(const ranking *r, pada__results_found found)
 
 /* ---- doing it ---- */
 
+/* Which supernet of a family the engines have. */
+typedef struct family_entries {
+    const pada_family *family;
+    int *entered; /* [n_workers], -1: none */
+} family_entries;
+
+static pada_status enter_supernet(void *user, const pada_eval_task *task, int worker,
+                                  pada_engine *engine)
+{
+    family_entries *e = user;
+
+    if (task->supernet == e->entered[worker]) return PADA_OK;
+    e->entered[worker] = -1;
+    PADA_TRY(pada_family_enter(e->family, task->supernet, engine));
+    e->entered[worker] = task->supernet;
+    return PADA_OK;
+}
+
+/* What the farm hands out to this process. */
+static pada_status evaluate_tasks(const pada_ranking_desc *desc, pada_farm *farm)
+{
+    family_entries e = {.family = desc->family};
+    pada_eval_queue *queue;
+    void *mem;
+
+    PADA_TRY(pada_calloc(&mem, (size_t)desc->n_workers, sizeof *e.entered));
+    e.entered = mem;
+    for (int w = 0; w < desc->n_workers; w++)
+        e.entered[w] = -1;
+    pada_status st = pada_eval_queue_create(
+        &queue, &(pada_eval_queue_desc){.workers = desc->workers,
+                                        .n_workers = desc->n_workers,
+                                        .farm = farm,
+                                        .user = &e,
+                                        .enter = desc->family ? enter_supernet : NULL});
+    if (st == PADA_OK)
+        st = pada_eval_queue_run(queue);
+    else
+        (void)pada_farm_fail(farm, st);
+    pada_eval_queue_destroy(queue);
+    pada_free(mem);
+    return st;
+}
+
 static double macs_of(const ranking *r, const job *j)
 {
     pada_cost cost;
@@ -292,37 +331,38 @@ static double macs_of(const ranking *r, const job *j)
     return (double)cost.macs;
 }
 
-static pada_status enter_supernet(void *user, int job_number, int worker, pada_engine *engine)
-{
-    ranking *r = user;
-    const job *j = &r->jobs[job_number];
-
-    if (j->supernet == r->entered[worker]) return PADA_OK;
-    r->entered[worker] = -1;
-    PADA_TRY(pada_family_enter(r->desc->family, j->supernet, engine));
-    r->entered[worker] = j->supernet;
-    return PADA_OK;
-}
-
-/* What is to be evaluated next; NULL when all is done or taken, or nothing more shall be begun. */
-static const pada_path *take_job(void *user, int *job_number)
+/* What is to be evaluated next; false when all is taken, or nothing more shall be begun. */
+static bool take_job(void *user, void *task)
 {
     ranking *r = user;
     const pada_ranking_desc *desc = r->desc;
 
-    while (r->next < n_jobs(r) && r->jobs[r->next].done)
+    while (r->next < n_jobs(r) && r->jobs[r->next].taken)
         r->next++;
-    if (r->is_stopped || r->next == n_jobs(r)) return NULL;
+    if (r->is_stopped || r->next == n_jobs(r)) return false;
     r->is_stopped = desc->stop && desc->stop(desc->user);
-    if (r->is_stopped) return NULL;
-    *job_number = r->next++;
-    return &r->jobs[*job_number].form;
+    if (r->is_stopped) return false;
+    job *j = &r->jobs[r->next];
+    j->taken = true;
+    *(pada_eval_task *)task =
+        (pada_eval_task){.number = r->next++, .supernet = j->supernet, .path = j->form};
+    return true;
 }
 
-static pada_status keep_result(void *user, int job_number, const pada_evaluation *found)
+static void put_job_back(void *user, const void *task)
 {
     ranking *r = user;
-    job *j = &r->jobs[job_number];
+    const int number = ((const pada_eval_task *)task)->number;
+
+    r->jobs[number].taken = false;
+    if (number < r->next) r->next = number;
+}
+
+static pada_status keep_result(void *user, const void *task, const void *result)
+{
+    ranking *r = user;
+    job *j = &r->jobs[((const pada_eval_task *)task)->number];
+    const pada_eval_result *found = result;
     const pada_ranking_desc *desc = r->desc;
 
     PADA_TRY(pada__scores_append(
@@ -345,19 +385,28 @@ static pada_status keep_result(void *user, int job_number, const pada_evaluation
     return PADA_OK;
 }
 
+/* The farm of this process alone, where the caller has none for several. */
+static pada_status evaluate_in(ranking *r, pada_farm *farm)
+{
+    const pada_farm_source source = {
+        .user = r, .take = take_job, .put_back = put_job_back, .keep = keep_result};
+
+    pada_farm_begin(farm, &source);
+    const pada_status own = evaluate_tasks(r->desc, farm), all = pada_farm_end(farm);
+    return own != PADA_OK ? own : all;
+}
+
 static pada_status evaluate_all(ranking *r)
 {
-    const pada_eval_jobs jobs = {
-        .user = r, .take = take_job, .enter = enter_supernet, .keep = keep_result};
-    pada_eval_queue *queue;
+    pada_farm *farm = r->desc->farm, *own = NULL;
 
-    PADA_TRY(pada_eval_queue_create(&queue, r->desc->workers, r->desc->n_workers));
+    if (!farm) PADA_TRY(pada_eval_farm_open(&own, NULL, r->desc->n_workers, NULL));
     for (int i = 0; i < n_jobs(r); i++)
         if (!r->jobs[i].done) r->macs_left += macs_of(r, &r->jobs[i]);
     r->start = pada_clock_seconds();
-    const pada_status st = pada_eval_queue_run(queue, &jobs);
-    pada_eval_queue_destroy(queue);
-    if (st == PADA_OK && r->is_stopped)
+    const pada_status st = evaluate_in(r, farm ? farm : own);
+    (void)pada_farm_close(own); /* its failure is `st` */
+    if (st == PADA_OK && r->n_done < r->n_asked)
         return PADA_FAIL(PADA_ESTOPPED,
                          "stopped after %d of %d evaluations; the same command resumes it",
                          r->n_done, r->n_asked);
@@ -493,7 +542,6 @@ pada_status pada_ranking_run(const pada_ranking_desc *desc, pada_ranking_table *
 out:
     pada__scores_close(r.scores);
     pada_free(r.scores_path);
-    pada_free(r.entered);
     pada_free(r.jobs);
     for (int i = 0; r.forms && i < r.n_supernets; i++)
         pada_path_index_destroy(r.forms[i]);
@@ -502,4 +550,9 @@ out:
     pada_path_index_destroy(r.networks);
     pada_free(r.is_kept);
     return st;
+}
+
+pada_status pada_ranking_help(const pada_ranking_desc *desc)
+{
+    return evaluate_tasks(desc, desc->farm);
 }

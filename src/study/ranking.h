@@ -9,8 +9,8 @@
  *   SCORES/0123456789abcdef.csv     the hash of what they belong to, which is its first line
  *   OUT.partial                     where there is no such folder; removed when the ranking is there
  *
- * What is in it is never evaluated again, whatever list of networks is asked for. The ranking
- * does not depend on interruptions, nor on how many networks are evaluated side by side. */
+ * What is in it is never evaluated again, whatever list of networks is asked for. The ranking does not
+ * depend on interruptions, nor on how many networks are evaluated side by side, in this process or in others. */
 #ifndef PADA_STUDY_RANKING_H
 #define PADA_STUDY_RANKING_H
 
@@ -42,6 +42,8 @@ typedef struct pada_ranking_desc {
     const pada_family *family; /* NULL: one supernet */
     const pada_path *paths;    /* [n_paths], all different */
     int n_paths;
+    /* Of pada_eval_farm_open; hands out networks to the processes of a team. NULL: this process does all itself. */
+    pada_farm *farm;
     const char *out;    /* replaced when all is done; NULL, where there are scores: not wanted */
     const char *scores; /* folder, which is made, or NULL */
     bool writes_all;    /* `out` gets all networks of the file of scores, not only `paths` */
@@ -55,6 +57,9 @@ typedef struct pada_ranking_desc {
  * that are under way are ended and no others begun. `asked` gets the networks of `paths`, with the canonical forms
  * of those that are copies; NULL: not wanted. The caller deinits it, also after a failure. */
 pada_status pada_ranking_run(const pada_ranking_desc *desc, pada_ranking_table *asked);
+/* The part of the other processes in rankings of process 0: evaluates what its farm sends, with `workers` and `family`, until
+ * process 0 closes it. Nothing else of `desc` is looked at; only process 0 reads and writes files of results. */
+pada_status pada_ranking_help(const pada_ranking_desc *desc);
 
 #ifdef __cplusplus
 }

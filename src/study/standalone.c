@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "dist/farm.h"
 #include "engine/engine_ema.h"
 #include "space/path_index.h"
 #include "strategy/strategy_single.h"
@@ -15,15 +16,33 @@
 #include "train/trainer.h"
 
 enum { NOT_DONE = -1 };
+enum { NOTE, RESUMED }; /* what a process says about its training */
+
+/* A training that is handed out. */
+typedef struct task {
+    pada_path form;
+    uint64_t seed;
+    int place; /* of its result; of process 0 */
+} task;
+
+typedef struct outcome {
+    int correct, images;
+} outcome;
 
 typedef struct standalone {
     const pada_standalone_desc *desc;
     const pada_space *space;
+    pada_farm *farm;
+    double start; /* clock */
+
+    /* Process 0. */
     pada_path_index *forms; /* canonical ones */
     int *correct;           /* [forms, n_seeds] images of the test split, or NOT_DONE */
     int n_done;
+    bool *taken;    /* [forms, n_seeds] somebody trains it, or has done so */
+    int next;       /* all before it, in the order of train_all, are taken */
+    bool has_begun; /* a training */
     pada__results *results;
-    double start;                /* clock */
     double macs_left, macs_done; /* of trainings, per image and epoch; done: by this call */
 } standalone;
 
@@ -55,6 +74,8 @@ static pada_status find_forms(standalone *s)
         s->space->ops->canonical(s->space, &s->desc->paths[i], &form);
         (void)pada_path_index_add(s->forms, &form);
     }
+    PADA_TRY(pada_calloc(&memory, (size_t)n_total(s), sizeof *s->taken));
+    s->taken = memory;
     PADA_TRY(pada_calloc(&memory, (size_t)n_total(s), sizeof *s->correct));
     s->correct = memory;
     for (int i = 0; i < n_total(s); i++)
@@ -80,6 +101,7 @@ static void take_result(void *user, const pada__result *result)
     if (!place || result->images != pada_evaluator_n_images(s->desc->evaluator)) return;
     if (*place == NOT_DONE) s->n_done++;
     *place = result->correct;
+    s->taken[place - s->correct] = true;
 }
 
 static pada_status add_path(const standalone *s, pada_text *out, const char *name)
@@ -115,14 +137,23 @@ static void tell(void *context, const char *text)
 {
     const standalone *s = context;
 
-    if (s->desc->note) s->desc->note(s->desc->user, text);
+    pada_farm_say(s->farm, NOTE, text);
 }
 
 static void tell_resumed(void *context, const char *text)
 {
     const standalone *s = context;
 
-    if (s->desc->resumed) s->desc->resumed(s->desc->user, text);
+    pada_farm_say(s->farm, RESUMED, text);
+}
+
+/* What any process has told; on process 0. */
+static void hear(void *user, int kind, const char *text)
+{
+    const pada_standalone_desc *desc = ((const standalone *)user)->desc;
+    void (*const say)(void *, const char *) = kind == RESUMED ? desc->resumed : desc->note;
+
+    if (say) say(desc->user, text);
 }
 
 /* Time left, at least a little, since 0 means forever. */
@@ -150,7 +181,7 @@ static pada_status train(const standalone *s, const char *arch, uint64_t seed, c
         .run = folder,
         .checkpoint_seconds = desc->checkpoint_seconds,
         .max_seconds = seconds_left(s),
-        .stop = desc->stop,
+        .stop = pada_farm_stop(s->farm),
         .listener = {.context = (void *)s, .message = tell, .resumed = tell_resumed}});
 }
 
@@ -171,27 +202,21 @@ pada_status pada_standalone_check(const pada_standalone_desc *desc)
     return st;
 }
 
-/* Trains a form to its end, evaluates it and keeps the result. */
-static pada_status finish(standalone *s, int form, uint64_t seed)
+/* Trains a network to its end and evaluates it. Its folder is what a training under way needs, and nothing else. */
+static pada_status finish(standalone *s, const task *t, outcome *out)
 {
     const pada_space_ops *ops = s->space->ops;
-    pada__result result = {.form = *pada_path_index_get(s->forms, form), .seed = seed};
     pada_text arch = {0}, folder = {0};
     pada_evaluation found;
     pada_status st;
 
-    if ((st = ops->format(s->space, &result.form, ops->dialects[0], &arch)) != PADA_OK) goto out;
-    if ((st = training_folder(s, &result.form, seed, &folder)) != PADA_OK) goto out;
-    if ((st = train(s, arch.data, seed, folder.data)) != PADA_OK) goto out;
+    if ((st = ops->format(s->space, &t->form, ops->dialects[0], &arch)) != PADA_OK) goto out;
+    if ((st = training_folder(s, &t->form, t->seed, &folder)) != PADA_OK) goto out;
+    if ((st = train(s, arch.data, t->seed, folder.data)) != PADA_OK) goto out;
     pada_engine_ema_swap(s->desc->engine);
-    st = pada_evaluator_run(s->desc->evaluator, s->desc->engine, &result.form, NULL, &found);
+    st = pada_evaluator_run(s->desc->evaluator, s->desc->engine, &t->form, NULL, &found);
     pada_engine_ema_swap(s->desc->engine);
-    if (st != PADA_OK) goto out;
-    result.correct = found.top1;
-    result.images = found.n_images;
-    if ((st = pada__results_append(s->results, &result)) != PADA_OK) goto out;
-    take_result(s, &result);
-    st = pada_remove_tree(folder.data);
+    *out = (outcome){.correct = found.top1, .images = found.n_images};
 out:
     pada_text_deinit(&arch);
     pada_text_deinit(&folder);
@@ -213,44 +238,107 @@ static bool must_stop(const standalone *s)
     return desc->max_seconds > 0 && pada_clock_seconds() - s->start >= desc->max_seconds;
 }
 
-static void report(standalone *s, int form, uint64_t seed)
+static void report(standalone *s, const task *t)
 {
-    const double seconds = pada_clock_seconds() - s->start, macs = macs_of(s, form);
-    const pada_path *path = pada_path_index_get(s->forms, form);
+    const double seconds = pada_clock_seconds() - s->start,
+                 macs = macs_of(s, t->place / s->desc->n_seeds);
 
     s->macs_left -= macs;
     s->macs_done += macs;
     if (!s->desc->progress) return;
     s->desc->progress(s->desc->user, &(pada_standalone_progress){
-                                         .form = path,
-                                         .seed = seed,
-                                         .top1 = percent(s, *place_of(s, path, seed)),
+                                         .form = &t->form,
+                                         .seed = t->seed,
+                                         .top1 = percent(s, s->correct[t->place]),
                                          .n_done = s->n_done,
                                          .n_total = n_total(s),
                                          .seconds_left = seconds * s->macs_left / s->macs_done});
 }
 
-/* All networks with the first seed, then all with the next: what is there after a while is a sample
- * of everything. */
+/* The training that comes i-th. All networks with the first seed, then all with the next: what is there after a while is
+ * a sample of everything. */
+static task training_at(const standalone *s, int i)
+{
+    const int n_forms = pada_path_index_count(s->forms), form = i % n_forms, k = i / n_forms;
+
+    return (task){.form = *pada_path_index_get(s->forms, form),
+                  .seed = s->desc->recipe->seed + (uint64_t)k,
+                  .place = form * s->desc->n_seeds + k};
+}
+
+/* However short the time is, a training is begun: repeating the command gets on. */
+static bool take_training(void *user, void *out)
+{
+    standalone *s = user;
+
+    while (s->next < n_total(s) && s->taken[training_at(s, s->next).place])
+        s->next++;
+    if (s->next == n_total(s) || (s->has_begun && must_stop(s))) return false;
+    const task t = training_at(s, s->next++);
+    s->taken[t.place] = s->has_begun = true;
+    *(task *)out = t;
+    return true;
+}
+
+static void put_training_back(void *user, const void *task_of)
+{
+    standalone *s = user;
+
+    s->taken[((const task *)task_of)->place] = false;
+    s->next = 0;
+}
+
+static pada_status keep_training(void *user, const void *task_of, const void *outcome_of)
+{
+    standalone *s = user;
+    const task *t = task_of;
+    const outcome *o = outcome_of;
+    const pada__result result = {
+        .form = t->form, .seed = t->seed, .correct = o->correct, .images = o->images};
+    pada_text folder = {0};
+
+    pada_status st = pada__results_append(s->results, &result);
+    if (st == PADA_OK) {
+        take_result(s, &result);
+        report(s, t);
+        st = training_folder(s, &t->form, t->seed, &folder);
+    }
+    if (st == PADA_OK) st = pada_remove_tree(folder.data);
+    pada_text_deinit(&folder);
+    return st;
+}
+
+/* Trains what the farm hands out to this process. */
+static pada_status train_tasks(standalone *s)
+{
+    outcome found;
+    task t;
+
+    while (pada_farm_take(s->farm, &t)) {
+        const pada_status st = finish(s, &t, &found);
+        if (st == PADA_ESTOPPED) {
+            pada_farm_put_back(s->farm, &t);
+            return st;
+        }
+        if (st != PADA_OK) return pada_farm_fail(s->farm, st);
+        PADA_TRY(pada_farm_keep(s->farm, &t, &found));
+    }
+    return PADA_OK;
+}
+
 static pada_status train_all(standalone *s)
 {
-    const pada_standalone_desc *desc = s->desc;
-    const int n_forms = pada_path_index_count(s->forms);
+    const pada_farm_source source = {
+        .user = s, .take = take_training, .put_back = put_training_back, .keep = keep_training};
 
     for (int i = 0; i < n_total(s); i++)
-        if (s->correct[i] == NOT_DONE) s->macs_left += macs_of(s, i / desc->n_seeds);
-    for (int k = 0; k < desc->n_seeds; k++)
-        for (int form = 0; form < n_forms; form++) {
-            const uint64_t seed = desc->recipe->seed + (uint64_t)k;
-            if (s->correct[form * desc->n_seeds + k] != NOT_DONE) continue;
-            if (s->macs_done > 0 && must_stop(s))
-                return PADA_FAIL(PADA_ESTOPPED,
-                                 "stopped after %d of %d trainings; the same command resumes it",
-                                 s->n_done, n_total(s));
-            PADA_TRY(finish(s, form, seed));
-            report(s, form, seed);
-        }
-    return PADA_OK;
+        if (s->correct[i] == NOT_DONE) s->macs_left += macs_of(s, i / s->desc->n_seeds);
+    pada_farm_begin(s->farm, &source);
+    const pada_status own = train_tasks(s), all = pada_farm_end(s->farm);
+    if (all != PADA_OK) return all;
+    if (s->n_done == n_total(s) || own != PADA_OK) return own;
+    return PADA_FAIL(PADA_ESTOPPED, "stopped after %d of %d trainings; the same command resumes it",
+                     s->n_done, n_total(s));
 }
 
 /* ---- the table ---- */
@@ -310,21 +398,53 @@ static pada_status remove_trainings(const standalone *s)
     return st;
 }
 
+/* Where a result belongs among those of this call; -1: nowhere. */
+static int order_of(void *user, const pada__result *result)
+{
+    const standalone *s = user;
+    const int *place = place_of(s, &result->form, result->seed);
+
+    if (!place) return -1;
+    const int at = (int)(place - s->correct), n_seeds = s->desc->n_seeds;
+    return at % n_seeds * pada_path_index_count(s->forms) + at / n_seeds;
+}
+
+static pada_status make_table(standalone *s)
+{
+    PADA_TRY(find_forms(s));
+    PADA_TRY(open_results(s));
+    PADA_TRY(train_all(s));
+    PADA_TRY(pada__results_arrange(s->results, order_of, s));
+    PADA_TRY(write_table(s));
+    return remove_trainings(s);
+}
+
+/* The part of the other processes. A request to stop is reported by process 0. */
+static pada_status help(standalone *s)
+{
+    const pada_status st = train_tasks(s);
+
+    return st == PADA_ESTOPPED ? PADA_OK : st;
+}
+
 pada_status pada_standalone_run(const pada_standalone_desc *desc)
 {
     standalone s = {
         .desc = desc, .space = pada_engine_space(desc->engine), .start = pada_clock_seconds()};
-    pada_status st;
 
     PADA_ASSERT(desc->n_seeds >= 1 && desc->n_paths >= 1);
-    if ((st = find_forms(&s)) != PADA_OK) goto out;
-    if ((st = open_results(&s)) != PADA_OK) goto out;
-    if ((st = train_all(&s)) != PADA_OK) goto out;
-    if ((st = write_table(&s)) != PADA_OK) goto out;
-    st = remove_trainings(&s);
-out:
+    PADA_TRY(pada_farm_open(&s.farm, &(pada_farm_desc){.team = desc->team,
+                                                       .task_bytes = sizeof(task),
+                                                       .result_bytes = sizeof(outcome),
+                                                       .stop = desc->stop,
+                                                       .user = &s,
+                                                       .hear = hear}));
+    pada_status st = pada_farm_leads(s.farm) ? make_table(&s) : help(&s);
+    const pada_status others = pada_farm_close(s.farm);
+    if (st == PADA_OK) st = others;
     pada__results_close(s.results);
     pada_free(s.correct);
+    pada_free(s.taken);
     pada_path_index_destroy(s.forms);
     return st;
 }

@@ -7,11 +7,11 @@
  * compute the same and are trained once. The folder has
  *
  *   results.csv    finished trainings (standalone_results.h); never trained again
- *   training/      the run folder of the training under way
+ *   training/      the run folders of the trainings under way
  *   truth.csv      the table, written when all is done
  *
- * so that a killed process loses what came after its last checkpoint and nothing else. The table
- * does not depend on interruptions. */
+ * so that a killed process loses what came after its last checkpoint and nothing else. The files
+ * do not depend on interruptions, nor on how many processes share the work. */
 #ifndef PADA_STUDY_STANDALONE_H
 #define PADA_STUDY_STANDALONE_H
 
@@ -19,6 +19,7 @@
 
 #include "base/status.h"
 #include "data/dataset.h"
+#include "dist/team.h"
 #include "engine/engine.h"
 #include "study/evaluate.h"
 #include "train/recipe.h"
@@ -40,6 +41,7 @@ typedef struct pada_standalone_progress {
 
 /* Everything is borrowed. The functions may be NULL. */
 typedef struct pada_standalone_desc {
+    pada_team *team; /* whose processes all make the same call; 0 hands out trainings; NULL: one */
     pada_engine *engine;      /* mode PADA_TRAIN, room for the batches of recipe and evaluator */
     const pada_dataset *data; /* the training split open */
     pada_evaluator *evaluator;
@@ -61,7 +63,7 @@ typedef struct pada_standalone_desc {
 /* What the trainer would refuse; nothing is written. */
 pada_status pada_standalone_check(const pada_standalone_desc *desc);
 /* Trains what is not trained yet and writes the table. PADA_ESTOPPED after a stop: the same call
- * goes on. Results of another recipe must not be in the folder: that is the caller's to check
+ * goes on. Of a team, process 0 reads and writes results and tells of all; the others open folders of trainings only. Results of another recipe must not be in the folder: that is the caller's to check
  * (train/run_config.h). */
 pada_status pada_standalone_run(const pada_standalone_desc *desc);
 

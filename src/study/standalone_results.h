@@ -3,7 +3,7 @@
  *   arch,seed,correct,images
  *   |nor_conv_3x3~0|+...,0,712,1000          one training, by canonical form and seed
  *
- * A line is on the disk before append returns. results_file.h says what happens to damaged files. Private to
+ * Lines stand in the order in which trainings ended, and in one order when all are done. A line is on the disk before append returns. results_file.h says what happens to damaged files. Private to
  * standalone.c. */
 #ifndef PADA_STUDY_STANDALONE_RESULTS_H
 #define PADA_STUDY_STANDALONE_RESULTS_H
@@ -25,6 +25,10 @@ typedef struct pada__result {
 pada_status pada__results_open(pada__results **out, const pada_space *space, const char *path,
                                void (*take)(void *user, const pada__result *result), void *user);
 pada_status pada__results_append(pada__results *results, const pada__result *result);
+/* Puts the lines in order, as the last call but close: by the place that each has, then those without one (-1) by form and
+ * seed. The file is replaced if that changes anything. */
+pada_status pada__results_arrange(pada__results *results,
+                                  int (*place)(void *user, const pada__result *result), void *user);
 void pada__results_close(pada__results *results); /* NULL is fine */
 
 #endif

@@ -10,7 +10,7 @@ enum { N_JOBS = 12, N_WORKERS = 3 };
 static tiny_data data;
 static pada_eval_worker workers[N_WORKERS];
 
-/* Jobs and what happened to them; only the queue makes sure that threads do not meet here. */
+/* Jobs and what happened to them; only the farm makes sure that threads do not meet here. */
 typedef struct job_log {
     pada_path paths[N_JOBS];
     int n_taken, n_kept, kept[N_JOBS], entered[N_JOBS];
@@ -18,26 +18,31 @@ typedef struct job_log {
     double loss[N_JOBS];
 } job_log;
 
-static const pada_path *take(void *user, int *job)
+static bool take(void *user, void *task)
 {
     job_log *l = user;
 
-    if (l->n_taken == N_JOBS) return NULL;
-    *job = l->n_taken++;
-    return &l->paths[*job];
+    if (l->n_taken == N_JOBS) return false;
+    *(pada_eval_task *)task =
+        (pada_eval_task){.number = l->n_taken, .supernet = 5, .path = l->paths[l->n_taken]};
+    l->n_taken++;
+    return true;
 }
 
-static pada_status enter(void *user, int job, int worker, pada_engine *engine)
+static pada_status enter(void *user, const pada_eval_task *task, int worker, pada_engine *engine)
 {
     job_log *l = user;
 
     assert_ptr_equal(engine, workers[worker].engine);
-    l->entered[job]++; /* of this job alone */
+    assert_int_equal(task->supernet, 5);
+    l->entered[task->number]++; /* of this job alone */
     return PADA_OK;
 }
 
-static pada_status keep(void *user, int job, const pada_evaluation *found)
+static pada_status keep(void *user, const void *task, const void *result)
 {
+    const pada_eval_result *found = result;
+    const int job = ((const pada_eval_task *)task)->number;
     job_log *l = user;
 
     if (l->n_kept++ == l->fails_at) return PADA_FAIL(PADA_EIO, "no room for job %d", job);
@@ -48,7 +53,9 @@ static pada_status keep(void *user, int job, const pada_evaluation *found)
 
 static pada_status run(job_log *l, int n_workers, int fails_at)
 {
-    const pada_eval_jobs jobs = {.user = l, .take = take, .enter = enter, .keep = keep};
+    const pada_farm_source source = {.user = l, .take = take, .keep = keep};
+    pada_eval_queue_desc desc = {
+        .workers = workers, .n_workers = n_workers, .user = l, .enter = enter};
     pada_eval_queue *queue;
     pada_rng rng;
 
@@ -56,8 +63,12 @@ static pada_status run(job_log *l, int n_workers, int fails_at)
     pada_rng_init(&rng, 1, "jobs", 0);
     for (int i = 0; i < N_JOBS; i++)
         pada_path_random(pada_engine_space(workers[0].engine), &rng, &l->paths[i]);
-    CHECK_OK(pada_eval_queue_create(&queue, workers, n_workers));
-    const pada_status st = pada_eval_queue_run(queue, &jobs);
+    CHECK_OK(pada_eval_farm_open(&desc.farm, NULL, n_workers, NULL));
+    CHECK_OK(pada_eval_queue_create(&queue, &desc));
+    pada_farm_begin(desc.farm, &source);
+    const pada_status st = pada_eval_queue_run(queue);
+    assert_int_equal(pada_farm_end(desc.farm), st);
+    assert_int_equal(pada_farm_close(desc.farm), st);
     pada_eval_queue_destroy(queue);
     return st;
 }
