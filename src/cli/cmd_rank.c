@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/job_team.h"
 #include "cli/rank_state.h"
 #include "cli/stop_signal.h"
 #include "run/names.h"
@@ -183,14 +184,15 @@ static pada_status name_files(pada_rank_state *r)
     return st;
 }
 
-/* Evaluates the networks into a file. Everything is checked first, the cheap things before. */
-static pada_status make_scores(pada_rank_state *r, const pada_options *options)
+/* Everything is checked first, the cheap things before. */
+static pada_status prepare(pada_rank_state *r, const pada_options *options)
 {
     const pada_supernet *net;
 
     r->stop_signal = pada_stop_signal();
     r->run_args.to_choose = true;
-    PADA_TRY(pada_supernets_open(&r->nets, &r->run_args, &r->combine_args, options, true));
+    PADA_TRY(pada_supernets_open(&r->nets, &r->run_args, &r->combine_args, options,
+                                 pada_job_leads()));
     PADA_TRY(pada_supernets_refuse_final(&r->nets, "rank"));
     net = &r->nets.list[0].net;
     if (net->split == PADA_SPLIT_VAL && net->data->set_aside[0])
@@ -201,8 +203,14 @@ static pada_status make_scores(pada_rank_state *r, const pada_options *options)
         PADA_TRY(pada_truth_check_images(&r->truth_args, &r->nets.list[i].net.card,
                                          pada_rank_name_of(r, i)));
     PADA_TRY(choose_networks(r));
-    PADA_TRY(name_files(r));
-    return pada_rank_make_scores(r);
+    return name_files(r);
+}
+
+/* Evaluates the networks into a file, which process 0 writes. */
+static pada_status make_scores(pada_rank_state *r, const pada_options *options)
+{
+    PADA_TRY(pada_team_agree(pada_job_team(), prepare(r, options)));
+    return pada_rank_make_scores(r, options);
 }
 
 static pada_status read_predictions(pada_rank_state *r)
@@ -221,7 +229,7 @@ static pada_status rank_networks(pada_rank_state *r, const pada_options *options
 {
     PADA_TRY(check_usage(r, options));
     PADA_TRY(r->predictions ? read_predictions(r) : make_scores(r, options));
-    return pada_rank_report(r, out);
+    return pada_job_leads() ? pada_rank_report(r, out) : PADA_OK;
 }
 
 static pada_status run(void *self, const pada_options *options)
@@ -254,7 +262,7 @@ const pada_command pada_command_rank = {
         "any methods, rank together, and a prior may have a say (--combine, --prior). With a "
         "truth table it says how well the scores rank (Kendall, Spearman, precision at the "
         "top, regret), with 95 % intervals, beside baselines that need no training. It may be "
-        "stopped; the same command resumes it.",
+        "stopped; the same command resumes it. Processes of mpirun share the evaluations.",
     .usage =
         "pada rank RUN.. | --weights FILE.safetensors | --scores LIST | --predictions FILE.csv [options]",
     .words = "RUN",
@@ -267,5 +275,6 @@ const pada_command pada_command_rank = {
     PADA_SPACE_ARGS(pada_rank_state, run_args.space),
     .bind = bind,
     .stoppable = true,
+    .in_team = true,
     .run = run,
 };

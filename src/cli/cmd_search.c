@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/command.h"
+#include "cli/job_team.h"
 #include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/run_args.h"
@@ -288,6 +289,26 @@ static pada_status search_networks(search *s)
     pada_status st = prepare_scores(s);
     if (st == PADA_OK) st = pada_search_run(&desc, &s->result);
     pada_meter_end(&s->meter);
+    return st;
+}
+
+/* Process 0 searches; the others evaluate what it hands out. */
+static pada_status share_search(search *s)
+{
+    return pada_job_leads() ? search_networks(s) : pada_ranking_help(&s->judges[0]);
+}
+
+static pada_status search_in_team(search *s)
+{
+    pada_ranking_desc *judge = &s->judges[0];
+
+    if (s->nets.n == 1) /* else there is one process: prepare() */
+        PADA_TRY(pada_eval_farm_open(&judge->farm, pada_job_team(), judge->n_workers,
+                                     pada_stop_signal()));
+    if (judge->farm) s->stop_signal = pada_farm_stop(judge->farm);
+    pada_status st = share_search(s);
+    const pada_status others = judge->farm ? pada_farm_close(judge->farm) : PADA_OK;
+    if (st == PADA_OK) st = others;
     pada_stop_signal_end(); /* nobody asks for requests any more */
     return st;
 }
@@ -376,7 +397,8 @@ static pada_status open_space(search *s, const pada_options *options)
 
     if (!s->run && !s->run_args.weights) return pada_space_from_args(&s->space, &s->run_args.space);
     s->run_args.to_choose = true;
-    PADA_TRY(pada_supernets_open(&s->nets, &s->run_args, &s->combine_args, options, !s->dry_run));
+    PADA_TRY(pada_supernets_open(&s->nets, &s->run_args, &s->combine_args, options,
+                                 pada_job_leads() && !s->dry_run));
     PADA_TRY(pada_supernets_refuse_final(&s->nets, "search"));
     first = &s->nets.list[0].net;
     if (first->is_narrow)
@@ -438,16 +460,25 @@ static pada_status load_supernets(search *s)
     return PADA_OK;
 }
 
-static pada_status search_supernet(search *s, const pada_options *options, pada_text *out)
+static pada_status prepare(search *s, const pada_options *options)
 {
-    PADA_TRY(check_usage(s, options));
     s->stop_signal = pada_stop_signal();
     PADA_TRY(open_space(s, options));
     PADA_TRY(set_limits(s));
+    if (s->dry_run) return PADA_OK;
+    if (pada_job_team() && s->nets.n > 1)
+        return PADA_FAIL(PADA_EINVAL, "a search by several runs is made by one process");
+    if (pada_job_leads()) PADA_TRY(prepare_folder(s));
+    return load_supernets(s);
+}
+
+static pada_status search_supernet(search *s, const pada_options *options, pada_text *out)
+{
+    pada_team *team = pada_job_team();
+
+    PADA_TRY(check_usage(s, options));
+    PADA_TRY(pada_team_agree(team, prepare(s, options)));
     if (s->dry_run) return report_feasible(s, out);
-    PADA_TRY(prepare_folder(s));
-    PADA_TRY(load_supernets(s));
-    PADA_TRY(search_networks(s));
     s->result.has_values = s->nets.is_mixed;
     PADA_TRY(
         pada_search_write(&s->result, &s->space, (pada_cost_kind)s->settings.cost, s->folder.data));
@@ -481,7 +512,8 @@ const pada_command pada_command_search = {
         "together, and a prior may have a say (--combine, --prior). Limits are counted exactly first, and "
         "impossible ones are refused with the smallest value that there is. Scores are those of "
         "`pada rank`, kept in RUN/scores and never computed twice. It may be stopped at any "
-        "time; the same command resumes it, and the same seed finds the same networks.",
+        "time; the same command resumes it, and the same seed finds the same networks. Processes of "
+        "mpirun share the evaluations.",
     .usage = "pada search RUN.. | --weights FILE.safetensors | --dry-run [options]",
     .words = "RUN",
     .examples = "pada search runs/a --max-macs 100M\n"
@@ -493,5 +525,6 @@ const pada_command pada_command_search = {
     PADA_SPACE_ARGS(search, run_args.space),
     .bind = bind,
     .stoppable = true,
+    .in_team = true,
     .run = run,
 };

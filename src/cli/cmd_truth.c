@@ -9,12 +9,14 @@
 #include "base/mem.h"
 #include "cli/command.h"
 #include "cli/data_open.h"
+#include "cli/job_team.h"
 #include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/stop_signal.h"
 #include "run/names.h"
 #include "run/run_env.h"
 #include "run/space_args.h"
+#include "run/team_check.h"
 #include "run/train_args.h"
 #include "study/builtin_truth.h"
 #include "study/metrics.h"
@@ -42,6 +44,7 @@ typedef struct truth {
     pada_path_list list;
     pada_evaluator *evaluator;
     pada_engine *engine;
+    pada_data_card card; /* of the images */
     pada_run_lock lock;
     char column[PADA_TRUTH_NAME];
     pada_meter meter;
@@ -199,21 +202,18 @@ static pada_status open_all(truth *t)
 static pada_status open_folder(truth *t, const pada_options *options)
 {
     pada_text config = {0}, start = {0};
-    pada_data_card card = {0};
     pada_status st;
 
     pada_options_dump(options, &config);
     if ((st = config.status) != PADA_OK) goto out;
     if ((st = pada_run_env(t->engine, t->data, &start)) != PADA_OK) goto out;
     if ((st = pada_run_lock_take(&t->lock, t->out)) != PADA_OK) goto out;
-    if ((st = pada_data_card_init(&card, t->data)) != PADA_OK) goto out;
     st = pada_run_store(t->out, &(pada_run_papers){.config = pada_text_str(&config),
                                                    .start = pada_text_str(&start),
-                                                   .card = &card});
+                                                   .card = &t->card});
 out:
     pada_text_deinit(&config);
     pada_text_deinit(&start);
-    pada_data_card_deinit(&card);
     return st;
 }
 
@@ -249,7 +249,8 @@ static void show_resumed(void *user, const char *text)
 
 static pada_standalone_desc describe_trainings(truth *t)
 {
-    return (pada_standalone_desc){.engine = t->engine,
+    return (pada_standalone_desc){.team = pada_job_team(),
+                                  .engine = t->engine,
                                   .data = t->data,
                                   .evaluator = t->evaluator,
                                   .recipe = &t->recipe,
@@ -358,22 +359,32 @@ static pada_status print_result(truth *t)
 
 /* ---- the command ---- */
 
+/* Everything that a process can find out by itself. Only process 0 touches the folder. */
+static pada_status prepare(truth *t, const pada_options *options, const pada_standalone_desc *desc)
+{
+    PADA_TRY(pada_standalone_check(desc));
+    PADA_TRY(pada_data_card_init(&t->card, t->data));
+    return pada_job_leads() ? open_folder(t, options) : PADA_OK;
+}
+
 static pada_status make_table(truth *t, const pada_options *options)
 {
+    pada_team *team = pada_job_team();
+
     PADA_TRY(check_usage(t, options));
     if (t->builtin) {
         fwrite(pada_builtin_truth, 1, pada_builtin_truth_bytes, stdout);
         return PADA_OK;
     }
-    PADA_TRY(pada_run_check_folder(t->out));
+    if (pada_job_leads()) PADA_TRY(pada_run_check_folder(t->out));
     PADA_TRY(open_all(t));
     const pada_standalone_desc desc = describe_trainings(t);
-    PADA_TRY(pada_standalone_check(&desc));
-    PADA_TRY(open_folder(t, options));
+    PADA_TRY(pada_team_agree(team, prepare(t, options, &desc)));
+    PADA_TRY(pada_team_check(team, options, t->engine, &t->card, 0));
     pada_meter_init(&t->meter, t->train_args.quiet, t->json);
     const pada_status st = pada_standalone_run(&desc);
     pada_meter_end(&t->meter);
-    return st == PADA_OK ? print_result(t) : st;
+    return st == PADA_OK && pada_job_leads() ? print_result(t) : st;
 }
 
 static bool is_import(const pada_options *options)
@@ -407,9 +418,13 @@ static pada_status import_table(truth *t, const pada_options *options)
 static pada_status run(void *self, const pada_options *options)
 {
     truth *t = self;
-    const pada_status st = is_import(options) ? import_table(t, options) : make_table(t, options);
+    const bool imports = is_import(options);
+    const pada_status st = !imports           ? make_table(t, options)
+                           : pada_job_leads() ? import_table(t, options)
+                                              : PADA_OK;
 
     pada_score_table_close(t->table);
+    pada_data_card_deinit(&t->card);
     pada_run_lock_release(&t->lock);
     pada_engine_destroy(t->engine);
     pada_evaluator_destroy(t->evaluator);
@@ -425,7 +440,7 @@ const pada_command pada_command_truth = {
         "Trains networks one after the other, from fresh weights, and writes a table of their "
         "accuracies that pada rank, compare and report hold rankings against. It may be "
         "stopped at any moment, and the same command resumes it; more networks and seeds may "
-        "be asked for later. `pada truth import` makes a table of accuracies that others "
+        "be asked for later. Processes of mpirun share the networks. `pada truth import` makes a table of accuracies that others "
         "published as JSON or text.",
     .usage = "pada truth --out DIR --networks all|N | --list FILE | import FILE [options]",
     .words = "import FILE",
@@ -438,5 +453,6 @@ const pada_command pada_command_truth = {
     PADA_SPACE_ARGS(truth, space_args),
     .bind = bind,
     .stoppable = true,
+    .in_team = true,
     .run = run,
 };

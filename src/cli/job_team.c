@@ -30,9 +30,14 @@ pada_team *pada_job_team(void)
     return team;
 }
 
+bool pada_job_leads(void)
+{
+    return pada_team_rank(team) == 0;
+}
+
 pada_status pada_job_end(pada_status st, bool *speaks)
 {
-    *speaks = pada_team_rank(team) == 0;
+    *speaks = pada_job_leads();
     return pada_team_end(team, st);
 }
 

@@ -8,6 +8,8 @@
 pada_status pada_job_join(void);
 /* NULL: this process is alone. */
 pada_team *pada_job_team(void);
+/* Whether this process writes files, tells people where the command stands, and prints. */
+bool pada_job_leads(void);
 /* Agrees how the command ended, and whether this process is to say it. */
 pada_status pada_job_end(pada_status st, bool *speaks);
 /* The last call. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cli/job_team.h"
 #include "cli/print.h"
 
 #define LIVE_SECONDS 0.1
@@ -33,10 +34,10 @@ static bool has_terminal(void)
 
 void pada_meter_init(pada_meter *meter, bool quiet, bool json)
 {
-    *meter = (pada_meter){.mode = quiet            ? PADA_METER_QUIET
-                                  : json           ? PADA_METER_JSON
-                                  : has_terminal() ? PADA_METER_LIVE
-                                                   : PADA_METER_LINES,
+    *meter = (pada_meter){.mode = quiet || !pada_job_leads() ? PADA_METER_QUIET
+                                  : json                     ? PADA_METER_JSON
+                                  : has_terminal()           ? PADA_METER_LIVE
+                                                             : PADA_METER_LINES,
                           .has_colour = has_terminal() && !is_set("NO_COLOR"),
                           .milestoned = pada_clock_seconds()};
 }
@@ -103,6 +104,7 @@ void pada_meter_end(pada_meter *meter)
 void pada_meter_say(pada_meter *meter, const char *text)
 {
     static const char word[] = "warning:";
+    if (!pada_job_leads()) return;
     const bool is_marked = meter->has_colour && strncmp(text, word, strlen(word)) == 0;
 
     if (meter->is_open) fputs("\r\033[K", stderr); /* it is shown again below the message */

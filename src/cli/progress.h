@@ -5,6 +5,8 @@
  *   --json            the same milestones as JSON objects; `pada train` has them on standard output
  *   --quiet           nothing but messages
  *
+ * Of several processes (job_team.h) the first tells, and nobody else.
+ *
  * TERM=dumb is no terminal here, and NO_COLOR leaves out colours. */
 #ifndef PADA_CLI_PROGRESS_H
 #define PADA_CLI_PROGRESS_H

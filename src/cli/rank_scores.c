@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "cli/job_team.h"
 #include "cli/rank_state.h"
 #include "cli/stop_signal.h"
 
@@ -61,11 +62,12 @@ static pada_status load_supernet(const pada_rank_state *r, pada_supernet *net)
                               pada_eval_in_flight(desc.backend, (int)r->in_flight, r->list.n));
 }
 
-/* The ranking of one supernet, which is the file where there is only that. */
-static pada_status evaluate(pada_rank_state *r, pada_judge *judge, pada_ranking_table *table)
+/* What this process does for the ranking of one supernet, which is the file where there is only that. */
+static pada_status evaluate_here(pada_rank_state *r, const pada_judge *judge,
+                                 pada_ranking_table *table)
 {
-    PADA_TRY(load_supernet(r, &judge->net));
-    const pada_ranking_desc desc = {.workers = judge->net.workers,
+    const pada_ranking_desc desc = {.farm = r->farm,
+                                    .workers = judge->net.workers,
                                     .n_workers = judge->net.n_workers,
                                     .family = judge->net.family,
                                     .paths = r->list.paths,
@@ -78,7 +80,23 @@ static pada_status evaluate(pada_rank_state *r, pada_judge *judge, pada_ranking_
                                     .progress = show_progress,
                                     .note = show_note};
 
-    return pada_ranking_run(&desc, table);
+    return pada_job_leads() ? pada_ranking_run(&desc, table) : pada_ranking_help(&desc);
+}
+
+/* That ranking, by all processes. */
+static pada_status evaluate(pada_rank_state *r, const pada_options *options, pada_judge *judge,
+                            pada_ranking_table *table)
+{
+    pada_team *team = pada_job_team();
+
+    PADA_TRY(pada_team_agree(team, load_supernet(r, &judge->net)));
+    PADA_TRY(pada_supernet_check_team(&judge->net, options, team));
+    PADA_TRY(pada_eval_farm_open(&r->farm, team, judge->net.n_workers, pada_stop_signal()));
+    r->stop_signal = pada_farm_stop(r->farm);
+    pada_status st = evaluate_here(r, judge, table);
+    r->stop_signal = pada_stop_signal();
+    const pada_status others = pada_farm_close(r->farm);
+    return st == PADA_OK ? others : st;
 }
 
 static pada_status write_mixed(const pada_rank_state *r)
@@ -108,7 +126,7 @@ static pada_status mix(pada_rank_state *r, const pada_ranking_table *tables)
     return write_mixed(r);
 }
 
-static pada_status evaluate_several(pada_rank_state *r)
+static pada_status evaluate_several(pada_rank_state *r, const pada_options *options)
 {
     pada_status st = PADA_OK;
     void *mem;
@@ -116,10 +134,10 @@ static pada_status evaluate_several(pada_rank_state *r)
     PADA_TRY(pada_calloc(&mem, (size_t)r->nets.n, sizeof(pada_ranking_table)));
     pada_ranking_table *tables = mem;
     for (int i = 0; i < r->nets.n && st == PADA_OK; i++) {
-        st = evaluate(r, &r->nets.list[i], &tables[i]);
+        st = evaluate(r, options, &r->nets.list[i], &tables[i]);
         pada_supernet_unload(&r->nets.list[i].net);
     }
-    if (st == PADA_OK) st = mix(r, tables);
+    if (st == PADA_OK && pada_job_leads()) st = mix(r, tables);
     for (int i = 0; i < r->nets.n; i++)
         pada_ranking_table_deinit(&tables[i]);
     pada_free(mem);
@@ -152,11 +170,12 @@ static pada_status measure_free(pada_rank_state *r)
     return st;
 }
 
-static pada_status evaluate_all(pada_rank_state *r)
+static pada_status evaluate_all(pada_rank_state *r, const pada_options *options)
 {
     pada_meter_init(&r->meter, r->quiet, r->json);
     const pada_status st =
-        r->nets.is_mixed ? evaluate_several(r) : evaluate(r, &r->nets.list[0], &r->table);
+        r->nets.is_mixed ? evaluate_several(r, options)
+                         : evaluate(r, options, &r->nets.list[0], &r->table);
     pada_meter_end(&r->meter);
     if (!r->free_names) pada_stop_signal_end(); /* nobody asks for requests any more */
     return st;
@@ -183,9 +202,10 @@ static pada_status list_scores(pada_rank_state *r)
     return st;
 }
 
-pada_status pada_rank_make_scores(pada_rank_state *r)
+pada_status pada_rank_make_scores(pada_rank_state *r, const pada_options *options)
 {
-    if (!r->is_free) PADA_TRY(evaluate_all(r));
+    if (!r->is_free) PADA_TRY(evaluate_all(r, options));
+    if (!pada_job_leads()) return PADA_OK; /* scores without training are measured by one process */
     if (r->free_names) PADA_TRY(measure_free(r));
     return list_scores(r);
 }

@@ -36,6 +36,7 @@ typedef struct pada_rank_state {
     pada_mixed mixed;           /* what they are made of, where that is several */
     pada_rank_free free_scores; /* those of --scores */
     bool is_free;               /* they are the ranking: there is no run */
+    pada_farm *farm;            /* that hands out the evaluations */
     const volatile sig_atomic_t *stop_signal;
     double start; /* clock */
     bool has_progressed;
@@ -46,9 +47,10 @@ typedef struct pada_rank_state {
 const char *pada_rank_name_of(const pada_rank_state *r, int i);
 void pada_rank_name_runs(const pada_rank_state *r, const char **names);
 
-/* rank_scores.c: evaluates the networks of the list into the file of the ranking; then table, scores and, as far as they are
- * wanted, `mixed` and `free_scores` are there. PADA_ESTOPPED when it is time. */
-pada_status pada_rank_make_scores(pada_rank_state *r);
+/* rank_scores.c: evaluates the networks of the list into the file of the ranking, by all processes that there are; then, in
+ * process 0, table, scores and, as far as they are wanted, `mixed` and `free_scores` are there. PADA_ESTOPPED when it is
+ * time. */
+pada_status pada_rank_make_scores(pada_rank_state *r, const pada_options *options);
 /* rank_report.c: appends what the command prints. */
 pada_status pada_rank_report(const pada_rank_state *r, pada_text *out);
 

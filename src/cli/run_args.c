@@ -7,8 +7,10 @@
 
 #include "base/file.h"
 #include "cli/data_open.h"
+#include "cli/job_team.h"
 #include "engine/engine_statistics.h"
 #include "engine/engine_weights.h"
+#include "run/team_check.h"
 #include "train/checkpoint.h"
 
 static const pada_opt options_table[] = {
@@ -97,7 +99,8 @@ static void warn_of_changes(const pada_supernet *net, const char *who)
 {
     const pada_split split = net->split;
 
-    if (net->card.n_images[split] > 0 && net->card.hash[split] != net->images.hash[split])
+    if (pada_job_leads() && net->card.n_images[split] > 0 &&
+        net->card.hash[split] != net->images.hash[split])
         fprintf(stderr, "pada: %s: the %s images have changed since %s was trained\n",
                 net->args.data, pada_split_name(split), who);
 }
@@ -202,7 +205,7 @@ static pada_status find_weights(pada_supernet *net, const char *run)
     if (net->family) return PADA_OK;
     const pada_status st = pada_checkpoint_newest(run, &net->checkpoint, &notes);
     for (const char *line = pada_text_str(&notes), *end;
-         st == PADA_OK && (end = strchr(line, '\n')); line = end + 1)
+         st == PADA_OK && pada_job_leads() && (end = strchr(line, '\n')); line = end + 1)
         fprintf(stderr, "pada: %.*s\n", (int)(end - line), line);
     pada_text_deinit(&notes);
     return st;
@@ -259,6 +262,17 @@ pada_status pada_supernet_load(pada_supernet *net, uint64_t seed, int n_workers)
         PADA_TRY(load_worker(net, &net->workers[i], seed));
     net->n_workers = n_workers;
     return PADA_OK;
+}
+
+pada_status pada_supernet_check_team(const pada_supernet *net, const pada_options *options,
+                                     pada_team *team)
+{
+    const pada_engine *e = net->workers[0].engine;
+
+    if (!team) return PADA_OK;
+    return pada_team_check(team, options, e, &net->images,
+                           net->family ? pada_family_hash(net->family)
+                                       : pada_engine_weights_hash(e));
 }
 
 void pada_supernet_unload(pada_supernet *net)

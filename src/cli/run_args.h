@@ -9,6 +9,7 @@
 #define PADA_CLI_RUN_ARGS_H
 
 #include "base/option.h"
+#include "dist/team.h"
 #include "engine/engine.h"
 #include "run/engine_args.h"
 #include "run/from_run.h"
@@ -62,6 +63,9 @@ pada_status pada_supernet_open(pada_supernet *net, const pada_run_args *args,
 /* Makes n_workers engines and loads the weights into each; without a file they are fresh ones of this seed,
  * and those of a family are loaded when they are needed. */
 pada_status pada_supernet_load(pada_supernet *net, uint64_t seed, int n_workers);
+/* Whether all processes of a team have loaded the same. Every process calls it. */
+pada_status pada_supernet_check_team(const pada_supernet *net, const pada_options *options,
+                                     pada_team *team);
 /* Destroys the engines, for when others need the room; what is known about the images stays. */
 void pada_supernet_unload(pada_supernet *net);
 void pada_supernet_close(pada_supernet *net);
