@@ -85,6 +85,8 @@ typedef struct pada_backend {
     pada_status (*open)(pada_device **out, int n_threads);
     void (*close)(pada_device *device);
     const char *(*describe)(const pada_device *device); /* e.g. "avx512, 2 threads"; borrowed */
+    /* For a thread that did not open the device and is to use it. NULL: there is nothing to do. */
+    pada_status (*adopt)(pada_device *device);
     /* Waits for all that was asked for. A backend may work behind the caller's back; a failure there
      * stays with the device and is returned here and by alloc and prepare. NULL: every call is over
      * when it returns. */

@@ -10,6 +10,9 @@ extern "C" {
  * started by itself, 0 where a launcher does not say how many there are. */
 int pada_launched_processes(void);
 
+/* Which of them this one is among those of its machine, from 0; 0 where a launcher does not say it. */
+int pada_launched_local_rank(void);
+
 #ifdef __cplusplus
 }
 #endif

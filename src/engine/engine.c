@@ -466,3 +466,8 @@ pada_status pada_engine_finish(pada_engine *e)
 {
     return pada_backend_finish(e->backend, e->device);
 }
+
+pada_status pada_engine_adopt(pada_engine *e)
+{
+    return e->backend->adopt ? e->backend->adopt(e->device) : PADA_OK;
+}

@@ -105,6 +105,8 @@ pada_status pada_engine_inner_step(pada_engine *e, const pada_optim *optim, pada
 /* Waits for everything above, which a device does behind the caller's back. A failure on the device
  * is PADA_EDEVICE; the other functions that return a status report it sooner or later, too. */
 pada_status pada_engine_finish(pada_engine *e);
+/* To be called first in a thread that uses the engine and did not make it. One thread at a time. */
+pada_status pada_engine_adopt(pada_engine *e);
 
 /* Everything that later steps depend on: weights (by parameter name), states of the optimiser,
  * which parameters have been sampled, the log and the variance as far as they were begun. Between steps only. Loading

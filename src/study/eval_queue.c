@@ -68,8 +68,10 @@ static pada_status work(void *context, int worker, int thread)
     pada_eval_task task;
 
     (void)thread;
+    const pada_status ready = pada_engine_adopt(q->desc.workers[worker].engine);
+    if (ready != PADA_OK) return pada_farm_fail(q->desc.farm, ready);
     while (pada_farm_take(q->desc.farm, &task)) {
-        pada_status st = evaluate(&q->desc, worker, &task, &found);
+        const pada_status st = evaluate(&q->desc, worker, &task, &found);
         if (st != PADA_OK) return pada_farm_fail(q->desc.farm, st);
         PADA_TRY(pada_farm_keep(q->desc.farm, &task, &found));
     }

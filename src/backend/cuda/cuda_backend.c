@@ -5,20 +5,22 @@
 
 #include "backend/cuda/cuda_device.h"
 #include "backend/cuda/cuda_known.h"
+#include "base/launch.h"
 
 /* ---- opening ---- */
 
 enum { HALF_MAJOR = 8 }; /* compute capability that has bfloat16 */
 
-/* The first device, current from now on; why there is none otherwise. */
-static pada_status select_device(struct cudaDeviceProp *properties, bool half)
+/* The device of this process, current for the calling thread from now on; why there is none otherwise. Processes of one machine take turns. */
+static pada_status select_device(struct cudaDeviceProp *properties, int *number, bool half)
 {
     int n = 0;
     cudaError_t error = cudaGetDeviceCount(&n);
 
     if (error == cudaSuccess && n == 0) error = cudaErrorNoDevice;
-    if (error == cudaSuccess) error = cudaSetDevice(0);
-    if (error == cudaSuccess) error = cudaGetDeviceProperties(properties, 0);
+    if (error == cudaSuccess) *number = pada_launched_local_rank() % n;
+    if (error == cudaSuccess) error = cudaSetDevice(*number);
+    if (error == cudaSuccess) error = cudaGetDeviceProperties(properties, *number);
     if (error != cudaSuccess) {
         (void)cudaGetLastError();
         return PADA_FAIL(PADA_EDEVICE, "no CUDA device: %s", cudaGetErrorString(error));
@@ -117,12 +119,14 @@ static pada_status open_device(pada_device **out, bool half)
     struct cudaDeviceProp properties;
     void *mem;
     pada_status st;
+    int number = 0;
 
     *out = NULL;
-    PADA_TRY(select_device(&properties, half));
+    PADA_TRY(select_device(&properties, &number, half));
     PADA_TRY(pada_calloc(&mem, 1, sizeof **out));
     pada_device *d = mem;
     d->half = half;
+    d->number = number;
     snprintf(d->description, sizeof d->description, "%s, %s", properties.name,
              half ? "bfloat16" : "float32");
     if ((st = make_room(d)) != PADA_OK) {
@@ -148,6 +152,11 @@ static pada_status open_single(pada_device **out, int n_threads)
 static const char *cuda_describe(const pada_device *d)
 {
     return d->description;
+}
+
+static pada_status cuda_adopt(pada_device *d)
+{
+    return cuda_status(cudaSetDevice(d->number), "device");
 }
 
 static pada_status cuda_finish(pada_device *d)
@@ -422,7 +431,7 @@ static void cuda_welford(pada_device *d, void *mean, void *spread, const void *x
 
 #define CUDA_BACKEND                                                                            \
     .dtype = PADA_F32, .gather = true, .in_flight = 3, .close = cuda_close,                     \
-    .describe = cuda_describe, .finish = cuda_finish, .alloc = cuda_alloc,                      \
+    .describe = cuda_describe, .adopt = cuda_adopt, .finish = cuda_finish, .alloc = cuda_alloc, \
     .release = cuda_release, .write = pada_cuda_write, .read = pada_cuda_read,                  \
     .read_i32 = pada_cuda_read_i32, .image_bytes = image_bytes, .channel_bytes = channel_bytes, \
     .unpack = pada_cuda_unpack, .pack = pada_cuda_pack, .hold = cuda_hold,                      \

@@ -48,6 +48,7 @@ struct pada_device {
     bool half; /* activations are bfloat16 */
     bool
         tiles; /* node kernels are used: half, and the device has as much shared memory as they want */
+    int number; /* of the device in this machine */
     cudaStream_t stream;
     cuda_failure failure;
     char description[320];
