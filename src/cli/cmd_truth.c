@@ -18,6 +18,7 @@
 #include "run/space_args.h"
 #include "run/team_check.h"
 #include "run/train_args.h"
+#include "run/training_host.h"
 #include "study/builtin_truth.h"
 #include "study/metrics.h"
 #include "study/path_list.h"
@@ -183,11 +184,14 @@ static pada_status open_all(truth *t)
     pada_dataset_desc data = {.where = t->data_name, .image_size = (int)t->space_args.image_size};
     unsigned splits;
 
-    t->data_args.is_quiet = t->train_args.quiet || t->json;
+    const pada_training_host host = {.open_data = pada_data_open,
+                                     .is_quiet = t->train_args.quiet || t->json,
+                                     .team = pada_job_team()};
     PADA_TRY(pada_dataset_splits(t->data_name, &splits));
     const pada_split test = pada_split_to_report(splits);
     data.splits = PADA_SPLIT_BIT(PADA_SPLIT_TRAIN) | PADA_SPLIT_BIT(test);
-    PADA_TRY(pada_data_open(&t->data, &t->data_args, &data));
+    PADA_TRY(pada_host_open_data(&host, &t->data, &t->data_args, &data));
+    PADA_TRY(pada_host_threads(&host, &t->engine_args));
     if (t->data->set_aside[0]) pada_meter_say(&t->meter, t->data->set_aside);
     PADA_TRY(pada_space_for_data(&t->space, &t->space_args, t->data));
     PADA_TRY(choose_networks(t));

@@ -11,6 +11,7 @@
 #include "engine/engine_statistics.h"
 #include "engine/engine_weights.h"
 #include "run/team_check.h"
+#include "run/training_host.h"
 #include "train/checkpoint.h"
 
 static const pada_opt options_table[] = {
@@ -186,7 +187,9 @@ static pada_status open_images(pada_supernet *net, const pada_options *options, 
                                     .splits = splits,
                                     .n_train_kept = count_train_kept(net),
                                     .image_size = (int)args->space.image_size};
-    PADA_TRY(pada_data_open(&net->data, &args->images, &desc));
+    const pada_training_host host = {.open_data = pada_data_open, .team = pada_job_team()};
+    PADA_TRY(pada_host_open_data(&host, &net->data, &args->images, &desc));
+    PADA_TRY(pada_host_threads(&host, &args->engine));
     PADA_TRY(check_images(net, args->weights ? args->weights : run, are_its_own));
     PADA_TRY(pada_space_for_data(&net->space, &args->space, net->data));
     if (run && net->from_run.form == 1) PADA_TRY(take_final_form(net, run));
