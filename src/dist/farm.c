@@ -74,6 +74,8 @@ static void post(pada_farm *f, pada__farm_tag tag, const void *data, size_t byte
 pada_status pada_farm_fail(pada_farm *f, pada_status st)
 {
     PADA_ASSERT(st != PADA_OK);
+    /* In the words that process 0 will use, since either may be heard when the team ends. */
+    if (f->rank > 0) (void)PADA_FAIL(st, "process %d of %d: %s", f->rank, f->size, pada_message());
     pthread_mutex_lock(&f->lock);
     const bool is_first = f->failure.number == PADA_OK;
     pada__farm_note(f, st);

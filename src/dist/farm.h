@@ -70,7 +70,8 @@ bool pada_farm_take(pada_farm *farm, void *task);
 pada_status pada_farm_keep(pada_farm *farm, const void *task, const void *result);
 /* A task that was taken and is not done, since somebody wants to stop. Any thread. */
 void pada_farm_put_back(pada_farm *farm, const void *task);
-/* Ends the farm; the message is that of the calling thread. Only the first failure counts. Returns `st`. */
+/* Ends the farm; the message is that of the calling thread, which gets the number of the process, unless it is 0, in
+ * front. Only the first failure counts. Returns `st`. */
 pada_status pada_farm_fail(pada_farm *farm, pada_status st);
 
 /* Not 0 as soon as somebody wants to stop or has failed. */

@@ -40,8 +40,7 @@ static void take_failure(pada_farm *f, int from)
 
     words->text[sizeof words->text - 1] = '\0';
     if (words->number <= PADA_OK) words->number = PADA_EIO;
-    pada__farm_note(f, PADA_FAIL((pada_status)words->number, "process %d of %d: %s", from, f->size,
-                                 words->text));
+    pada__farm_note(f, PADA_FAIL((pada_status)words->number, "%s", words->text));
     settle(f, from, f->n_out[from]);
 }
 
