@@ -191,8 +191,8 @@ static pada_status prepare(pada_rank_state *r, const pada_options *options)
 
     r->stop_signal = pada_stop_signal();
     r->run_args.to_choose = true;
-    PADA_TRY(pada_supernets_open(&r->nets, &r->run_args, &r->combine_args, options,
-                                 pada_job_leads()));
+    PADA_TRY(
+        pada_supernets_open(&r->nets, &r->run_args, &r->combine_args, options, pada_job_leads()));
     PADA_TRY(pada_supernets_refuse_final(&r->nets, "rank"));
     net = &r->nets.list[0].net;
     if (net->split == PADA_SPLIT_VAL && net->data->set_aside[0])

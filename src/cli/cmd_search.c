@@ -479,6 +479,9 @@ static pada_status search_supernet(search *s, const pada_options *options, pada_
     PADA_TRY(check_usage(s, options));
     PADA_TRY(pada_team_agree(team, prepare(s, options)));
     if (s->dry_run) return report_feasible(s, out);
+    PADA_TRY(pada_supernet_check_team(&s->nets.list[0].net, options, team));
+    PADA_TRY(search_in_team(s));
+    if (!pada_job_leads()) return PADA_OK;
     s->result.has_values = s->nets.is_mixed;
     PADA_TRY(
         pada_search_write(&s->result, &s->space, (pada_cost_kind)s->settings.cost, s->folder.data));

@@ -173,9 +173,8 @@ static pada_status measure_free(pada_rank_state *r)
 static pada_status evaluate_all(pada_rank_state *r, const pada_options *options)
 {
     pada_meter_init(&r->meter, r->quiet, r->json);
-    const pada_status st =
-        r->nets.is_mixed ? evaluate_several(r, options)
-                         : evaluate(r, options, &r->nets.list[0], &r->table);
+    const pada_status st = r->nets.is_mixed ? evaluate_several(r, options)
+                                            : evaluate(r, options, &r->nets.list[0], &r->table);
     pada_meter_end(&r->meter);
     if (!r->free_names) pada_stop_signal_end(); /* nobody asks for requests any more */
     return st;
