@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/symmetric.h"
 #include "engine/engine_inspect.h"
 #include "engine/engine_regularize.h"
 #include "engine/engine_weights.h"
-#include "probe/eigenvalues.h"
 #include "probe/probe_parts.h"
 
 static const double head_scale = 1.0 / 1024; /* a: logits are small, so that p is far from 1 */
@@ -210,12 +210,12 @@ pada_status pada__ntk_compute(pada__ntk *k, const pada_path *path, const pada_ba
     return PADA_OK;
 }
 
-double pada__ntk_condition(double *kernel, int n, double *values)
+pada_status pada__ntk_condition(double *kernel, int n, double *values, double *out)
 {
-    pada_eigenvalues(kernel, n, values);
+    PADA_TRY(pada_symmetric_eigenvalues(kernel, n, values));
     const double largest = values[n - 1], least = DBL_EPSILON * largest;
 
-    if (largest <= 0)
-        return 5; /* nothing flows through the path: what TE-NAS puts in place of NaN */
-    return log10(largest / (values[0] > least ? values[0] : least));
+    *out = 5; /* nothing flows through the path: what TE-NAS puts in place of NaN */
+    if (largest > 0) *out = log10(largest / (values[0] > least ? values[0] : least));
+    return PADA_OK;
 }

@@ -29,7 +29,7 @@ void pada__ntk_deinit(pada__ntk *k);
 pada_status pada__ntk_compute(pada__ntk *k, const pada_path *path, const pada_batch *batch,
                               double *kernel);
 /* log10 of the largest over the smallest eigenvalue, which is held above the rounding of the largest; 5 of zeros. Overwrites the
- * kernel; `values` [n] is scratch. */
-double pada__ntk_condition(double *kernel, int n, double *values);
+ * kernel; `values` [n] gets all eigenvalues. A kernel that is not finite is PADA_ENUMERIC. */
+pada_status pada__ntk_condition(double *kernel, int n, double *values, double *out);
 
 #endif

@@ -63,7 +63,7 @@ static pada_status run_sampler(trainability *t, const pada_path_sampler *sampler
         pada_path path;
         pada_path_sampler_draw(sampler, t->settings->seed, i, false, &path);
         PADA_TRY(pada__ntk_compute(&t->ntk, &path, batch, t->kernel));
-        t->kappas[i] = pada__ntk_condition(t->kernel, t->n, t->scratch);
+        PADA_TRY(pada__ntk_condition(t->kernel, t->n, t->scratch, &t->kappas[i]));
     }
     values[0] = pada__quantile(t->kappas, n, 0.5);
     values[1] = pada__quantile(t->kappas, n, 0.25);

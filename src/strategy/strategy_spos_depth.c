@@ -1,8 +1,10 @@
 /* strategy_spos_depth.c - SPOS with paths of different depth balanced.
  *
- * Depth is the number of convolutions on the longest way through a cell. Three groups (at most 1 and
- * dead, 2, 3 and more) are equally likely, and so are the paths inside each: deep cells, which are
- * rare among uniform ones, get their share of the training. */
+ * Depth is what a score of the space says: the number of convolutions on the longest way through a cell, or of the layers
+ * that are there. Three groups, up to a third of the largest depth, up to two thirds and more, are equally likely, and
+ * so are the paths inside each: in NAS-Bench-201 deep cells, which are rare among uniform ones, get their share of the
+ * training, in chains shallow ones. */
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -23,18 +25,23 @@ typedef struct spos_depth {
 static pada_status find_score(const pada_space *space, const pada_space_score **out)
 {
     for (*out = space->ops->scores; *out && (*out)->name; (*out)++)
-        if (strcmp((*out)->name, "conv_depth") == 0) return PADA_OK;
-    return PADA_FAIL(PADA_EINVAL, "method spos_depth: space %s has no score conv_depth",
+        if (strcmp((*out)->name, "conv_depth") == 0 || strcmp((*out)->name, "blocks") == 0)
+            return PADA_OK;
+    return PADA_FAIL(PADA_EINVAL, "method spos_depth: space %s has no score conv_depth or blocks",
                      space->ops->name);
 }
 
-static int group_of(const pada_space *space, const pada_space_score *depth, int32_t number)
+static double depth_of(const pada_space *space, const pada_space_score *depth, int32_t number)
 {
     pada_path path;
 
     pada_path_of_number(space, number, &path);
-    const double d = depth->score(space, &path);
-    return d < 2 ? 0 : d < 3 ? 1 : 2;
+    return depth->score(space, &path);
+}
+
+static int group_of(double depth, double largest)
+{
+    return 3 * depth <= largest ? 0 : 3 * depth <= 2 * largest ? 1 : 2;
 }
 
 /* Lists the paths of each group, one group after the other. */
@@ -42,9 +49,12 @@ static pada_status list_groups(spos_depth *s, const pada_space_score *depth, int
 {
     const pada_space *space = s->env->space;
     int32_t at[N_GROUPS];
+    double largest = 0;
 
     for (int32_t i = 0; i < n; i++)
-        s->count[group_of(space, depth, i)]++;
+        largest = fmax(largest, depth_of(space, depth, i));
+    for (int32_t i = 0; i < n; i++)
+        s->count[group_of(depth_of(space, depth, i), largest)]++;
     for (int g = 0; g < N_GROUPS; g++) {
         if (s->count[g] == 0)
             return PADA_FAIL(PADA_EINVAL, "method spos_depth: space %s has no path in group %d",
@@ -52,7 +62,7 @@ static pada_status list_groups(spos_depth *s, const pada_space_score *depth, int
         s->first[g] = at[g] = g > 0 ? s->first[g - 1] + s->count[g - 1] : 0;
     }
     for (int32_t i = 0; i < n; i++)
-        s->paths[at[group_of(space, depth, i)]++] = i;
+        s->paths[at[group_of(depth_of(space, depth, i), largest)]++] = i;
     return PADA_OK;
 }
 

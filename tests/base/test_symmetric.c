@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/rng.h"
 #include "base/scratch.h"
 #include "check.h"
 
@@ -70,9 +71,61 @@ static void test_random(void **state)
     assert_true(log_det < logs - 20); /* a factor of 1e-9 at least */
 }
 
+/* The second difference: 2 - 2 cos(k pi / (n + 1)). */
+static void chain(void **state)
+{
+    enum { N = 72 };
+    static double a[N * N], values[N];
+    const double pi = acos(-1);
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        a[i * N + i] = 2;
+        if (i > 0) a[i * N + i - 1] = a[(i - 1) * N + i] = -1;
+    }
+    assert_ok(pada_symmetric_eigenvalues(a, N, values));
+    for (int k = 0; k < N; k++)
+        CHECK_CLOSE(values[k], 2 - 2 * cos((k + 1) * pi / (N + 1)), 1e-13);
+}
+
+/* Eigenvalues over 12 orders of magnitude, turned by reflections: each is right to the rounding of the largest. */
+static void spread_out(void **state)
+{
+    enum { N = 40 };
+    static double a[N * N], values[N];
+    pada_rng rng;
+
+    (void)state;
+    pada_rng_init(&rng, 1, "mirrors", 0);
+    for (int i = 0; i < N; i++)
+        a[i * N + i] = pow(10, -12.0 * i / (N - 1));
+    for (int turn = 0; turn < 5; turn++) {
+        double v[N], square = 0;
+        for (int i = 0; i < N; i++) {
+            v[i] = pada_rng_normal(&rng);
+            square += v[i] * v[i];
+        }
+        for (int side = 0; side < 2; side++) /* A - 2 v v'A / v'v, then the transpose */
+            for (int k = 0; k < N; k++) {
+                double sum = 0;
+                for (int i = 0; i < N; i++)
+                    sum += v[i] * (side ? a[k * N + i] : a[i * N + k]);
+                for (int i = 0; i < N; i++)
+                    *(side ? &a[k * N + i] : &a[i * N + k]) -= 2 * v[i] * sum / square;
+            }
+    }
+    assert_ok(pada_symmetric_eigenvalues(a, N, values));
+    for (int i = 0; i < N; i++)
+        CHECK_CLOSE(values[N - 1 - i], pow(10, -12.0 * i / (N - 1)), 1e-14);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_by_hand),
-                                       cmocka_unit_test(test_random)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(chain),
+        cmocka_unit_test(spread_out),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -484,7 +484,8 @@ static pada_status check_kernel(void *user, const pada_moment *m)
     }
     if (relative_distance(kernel, want, IMAGES * IMAGES) > 1e-6)
         fail_msg("off by %g", relative_distance(kernel, want, IMAGES * IMAGES));
-    const double kappa = pada__ntk_condition(kernel, IMAGES, values);
+    double kappa;
+    PADA_TRY(pada__ntk_condition(kernel, IMAGES, values, &kappa));
     CHECK_CLOSE(pow(10, kappa), values[IMAGES - 1] / values[0], 1e-6 * pow(10, kappa));
     assert_true(values[0] > 0 && kappa > 0);
     return PADA_OK;

@@ -107,6 +107,34 @@ static void steps_have_streams_of_their_own(void **state)
     small_run_close(&b);
 }
 
+/* In a chain depth is how many of the eight layers are there: 129 codes have at most 2, 3,360 have 3 to 5, 3,072 have more.
+ * A group has 1.86, 4.4 and 6.5 layers on average. */
+static void chains_have_layers(void **state)
+{
+    const double layers = (240.0 / 129 + 14784.0 / 3360 + 19968.0 / 3072) / 3;
+    const pada_space_ops *ops;
+    pada_distributions told;
+    pada_space space;
+    small_run r;
+
+    (void)state;
+    small_run_open_on(&r, "null", "spos_depth", "");
+    CHECK_OK(pada_space_find(&ops, "macro"));
+    CHECK_OK(pada_space_init(&space, ops, &(pada_space_config){0}));
+    pada_strategy_env env = r.env;
+    env.space = &space;
+    void *self = calloc(1, r.ops->state_bytes);
+    CHECK_OK(r.ops->init(self, &env, NULL));
+    r.ops->distributions(self, &(pada_epoch){0}, &told);
+    for (int slot = 0; slot < 8; slot++) {
+        CHECK_CLOSE(told.paths->p[slot][0], 1 - layers / 8, 1e-12);
+        CHECK_CLOSE(told.paths->p[slot][1], layers / 16, 1e-12);
+    }
+    r.ops->deinit(self);
+    free(self);
+    small_run_close(&r);
+}
+
 static void a_space_without_depth_is_refused(void **state)
 {
     small_run r, other;
@@ -120,7 +148,8 @@ static void a_space_without_depth_is_refused(void **state)
     other.env.space = &other.space;
     other.self = calloc(1, r.ops->state_bytes);
     assert_int_equal(r.ops->init(other.self, &other.env, NULL), PADA_EINVAL);
-    assert_string_equal(pada_message(), "method spos_depth: space nb201 has no score conv_depth");
+    assert_string_equal(pada_message(),
+                        "method spos_depth: space nb201 has no score conv_depth or blocks");
     r.ops->deinit(other.self);
     free(other.self);
     small_run_close(&r);
@@ -131,6 +160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_are_equally_likely),
         cmocka_unit_test(steps_have_streams_of_their_own),
+        cmocka_unit_test(chains_have_layers),
         cmocka_unit_test(a_space_without_depth_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -207,9 +207,11 @@ static void methods_train_or_say_why(void **state)
     static const struct {
         const char *method, *refusal;
     } refusals[] = {
-        {"fairnas", "do not use all slots"},       {"sumnas", "do not use all slots"},
-        {"gm", "not of the same weights"},         {"close", "share no weights"},
-        {"spos_depth", "has no score conv_depth"},
+        {"fairnas", "do not use all slots"},
+        {"sumnas", "do not use all slots"},
+        {"gm", "not of the same weights"},
+        {"close", "share no weights"},
+        {"spos_depth", "has no score conv_depth or blocks"},
     };
     static const pada_fewshot_settings split = {.split_edges = "2", .child_epochs = 1};
     static const pada_single_settings network = {"112"};
