@@ -31,7 +31,8 @@ typedef struct pada_command {
     pada_status (*bind)(void *self, pada_options *options);
     /* Whether it can be stopped by a signal and resumed later: signals are caught from the start. */
     bool stoppable;
-    /* Whether processes of mpirun divide its work (job_team.h). Every process of any other command does all of it. */
+    /* Whether processes of mpirun divide its work (job_team.h). Several of another command that can be stopped are refused,
+     * of any other each does all of it. */
     bool in_team;
     /* Runs it; options are parsed. Results go to stdout, everything else to stderr. */
     pada_status (*run)(void *self, const pada_options *options);

@@ -17,7 +17,12 @@ static pada_status run(int argc, const char *const *argv)
         printf("pada %s\n", pada_version());
         return PADA_OK;
     }
-    if (pada_command_find(&command, name) == PADA_OK && command->in_team) PADA_TRY(pada_job_join());
+    if (pada_command_find(&command, name) == PADA_OK && (command->in_team || command->stoppable)) {
+        PADA_TRY(pada_job_join());
+        if (!command->in_team && pada_job_team())
+            return PADA_FAIL(PADA_EINVAL,
+                             "`pada %s` is the work of one process; start it without mpirun", name);
+    }
     return pada_call_run(is_help ? "help" : name, argc > 2 ? argc - 2 : 0, argv + 2);
 }
 

@@ -46,6 +46,15 @@ for n in 2 4 8; do
     same "$work/one/search" "$work/many/search"
 done
 
+# ---- commands that processes would do twice
+for command in "probe bounds $work/one" "auto --data builtin --out $work/auto" "study $work/none.yaml"; do
+    # shellcheck disable=SC2086 # a list of options
+    pada_of 2 $command
+    expect_rc 2
+    said 'is the work of one process; start it without mpirun'
+done
+check ! -e "$work/auto"
+
 # ---- stopped by the clock: every call gets on
 rm -rf "$work/many"
 cp -r "$work/fresh" "$work/many"
