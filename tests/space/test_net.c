@@ -266,7 +266,7 @@ static void test_nb201_alone_has_what_its_cost_counts(void **state)
     }
 }
 
-/* The largest graphs of all cells, with taps and all probes. */
+/* The largest graphs of all cells, with taps, those of all boundaries, and all probes. */
 static void check_nb201_room(int blocks)
 {
     const pada_space space = nb201_space(
@@ -281,7 +281,7 @@ static void check_nb201_room(int blocks)
     for (int i = 0; i < N_CELLS; i++) {
         const pada_path path = cell_at(i);
         pada_graph_reset(graph);
-        graph->taps = true;
+        graph->taps = graph->boundaries = true;
         graph->probes = blocks;
         pada_space_build(&space, params, &path, graph);
         assert_int_equal(pada_graph_status(graph), PADA_OK);
