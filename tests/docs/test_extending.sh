@@ -25,7 +25,7 @@ for source in space/space space/space_chain strategy/strategy strategy/strategy_
     ninja CMakeFiles/pada_core.dir/src/\$source.c.o
     objects="\$objects CMakeFiles/pada_core.dir/src/\$source.c.o"
 done
-ninja -t commands pada | tail -1 | sed "s|src/cli/CMakeFiles|$PADA_BUILD/src/cli/CMakeFiles|g; s| libpada.a| \$objects $PADA_BUILD/libpada.a|" >link
+ninja -t commands pada | tail -1 | sed "s|src/[a-z]*/CMakeFiles|$PADA_BUILD/&|g; s| libpada.a| \$objects $PADA_BUILD/libpada.a|" >link
 sh -e link
 [ -e ../release ] || ln -s $preset ../release
 END
