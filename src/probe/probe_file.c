@@ -12,18 +12,11 @@
 
 #define KEY_HEADER "epoch,step,checkpoint,draws,exact,paths,images,seed"
 
-enum { N_SETTINGS = 5 };
-
-typedef struct row {
-    pada__probe_key key;
-    double values[PADA_MAX_PROBE_COLUMNS];
-} row;
-
 struct pada__probe_file {
     const pada_probe_kind *kind;
     const pada_probe_settings *settings;
     pada__results_file *file;
-    row *rows; /* [n] of these settings */
+    pada__probe_line *rows; /* [n] of these settings */
     int n, cap;
 };
 
@@ -49,7 +42,7 @@ static pada_status read_u64(pada_csv *csv, int base, uint64_t *out)
     return PADA_OK;
 }
 
-static void list_settings(const pada_probe_settings *s, uint64_t out[N_SETTINGS])
+static void list_settings(const pada_probe_settings *s, uint64_t out[PADA__PROBE_SETTINGS])
 {
     out[0] = (uint64_t)s->draws;
     out[1] = (uint64_t)s->exact;
@@ -67,33 +60,45 @@ static pada_status read_value(pada_csv *csv, const char *name, double *out)
     return text[0] ? pada_csv_number(csv, text, name, out) : PADA_OK;
 }
 
+pada_status pada__probe_read_line(pada_csv *csv, const pada_probe_kind *kind, pada__probe_line *out)
+{
+    int epoch, step;
+
+    *out = (pada__probe_line){.key = {0}};
+    PADA_TRY(pada__results_read_int(csv, "epoch", 0, INT32_MAX, &epoch));
+    PADA_TRY(pada__results_read_int(csv, "step", 0, INT32_MAX, &step));
+    out->key.epoch = epoch;
+    out->key.step = step;
+    PADA_TRY(read_u64(csv, 16, &out->key.checkpoint));
+    for (int i = 0; i < PADA__PROBE_SETTINGS; i++)
+        PADA_TRY(read_u64(csv, 10, &out->settings[i]));
+    for (int i = 0; kind->columns[i].name; i++)
+        PADA_TRY(read_value(csv, kind->columns[i].name, &out->values[i]));
+    return PADA_OK;
+}
+
 /* A line of the file; those of other settings are checked and passed over. */
 static pada_status take_line(void *user, pada_csv *csv)
 {
     pada__probe_file *f = user;
-    uint64_t own[N_SETTINGS], number;
-    bool is_ours = true;
+    uint64_t own[PADA__PROBE_SETTINGS];
     void *memory = f->rows;
-    row r = {.key = {0}};
-    int epoch, step;
+    pada__probe_line line;
 
     list_settings(f->settings, own);
-    PADA_TRY(pada__results_read_int(csv, "epoch", 0, INT32_MAX, &epoch));
-    PADA_TRY(pada__results_read_int(csv, "step", 0, INT32_MAX, &step));
-    PADA_TRY(read_u64(csv, 16, &r.key.checkpoint));
-    for (int i = 0; i < N_SETTINGS; i++) {
-        PADA_TRY(read_u64(csv, 10, &number));
-        is_ours &= number == own[i];
-    }
-    for (int i = 0; f->kind->columns[i].name; i++)
-        PADA_TRY(read_value(csv, f->kind->columns[i].name, &r.values[i]));
-    if (!is_ours) return PADA_OK;
-    r.key.epoch = epoch;
-    r.key.step = step;
+    PADA_TRY(pada__probe_read_line(csv, f->kind, &line));
+    if (memcmp(own, line.settings, sizeof own) != 0) return PADA_OK;
     PADA_TRY(pada_grow(&memory, &f->cap, f->n + 1, sizeof *f->rows));
     f->rows = memory;
-    f->rows[f->n++] = r;
+    f->rows[f->n++] = line;
     return PADA_OK;
+}
+
+void pada__probe_add_header(const pada_probe_kind *kind, pada_text *out)
+{
+    pada_text_add(out, KEY_HEADER);
+    for (int i = 0; kind->columns[i].name; i++)
+        pada_text_add(out, ",%s", kind->columns[i].name);
 }
 
 static pada_status open_file(pada__probe_file *f, const char *run)
@@ -104,9 +109,7 @@ static pada_status open_file(pada__probe_file *f, const char *run)
 
     pada_text_add(&folder, "%s/probes", run);
     pada_text_add(&path, "%s/probes/%s.csv", run, f->kind->name);
-    pada_text_add(&header, KEY_HEADER);
-    for (int i = 0; f->kind->columns[i].name; i++)
-        pada_text_add(&header, ",%s", f->kind->columns[i].name);
+    pada__probe_add_header(f->kind, &header);
     if ((st = folder.status) != PADA_OK || (st = path.status) != PADA_OK ||
         (st = header.status) != PADA_OK)
         goto out;
@@ -147,7 +150,7 @@ pada_status pada__probe_file_open(pada__probe_file **out, const char *run,
 bool pada__probe_file_find(const pada__probe_file *f, pada__probe_key *key, double *values)
 {
     for (int i = 0; i < f->n; i++) {
-        const row *r = &f->rows[i];
+        const pada__probe_line *r = &f->rows[i];
         if (r->key.step != key->step || r->key.checkpoint != key->checkpoint) continue;
         key->epoch = r->key.epoch;
         memcpy(values, r->values, (size_t)count_columns(f->kind) * sizeof *values);
@@ -159,12 +162,12 @@ bool pada__probe_file_find(const pada__probe_file *f, pada__probe_key *key, doub
 pada_status pada__probe_file_append(pada__probe_file *f, const pada__probe_key *key,
                                     const double *values)
 {
-    uint64_t settings[N_SETTINGS];
+    uint64_t settings[PADA__PROBE_SETTINGS];
     pada_text line = {0};
 
     list_settings(f->settings, settings);
     pada_text_add(&line, "%d,%" PRId64 ",%016" PRIx64, key->epoch, key->step, key->checkpoint);
-    for (int i = 0; i < N_SETTINGS; i++)
+    for (int i = 0; i < PADA__PROBE_SETTINGS; i++)
         pada_text_add(&line, ",%" PRIu64, settings[i]);
     for (int i = 0; f->kind->columns[i].name; i++) {
         pada_text_add(&line, ",");

@@ -108,6 +108,7 @@ static pada_status read_run(pada__report_run *run, const char *name, const pada_
     PADA_TRY(take_sizes(run, space));
     PADA_TRY(read_search(run));
     PADA_TRY(pada_test_results_read(&run->test, name));
+    PADA_TRY(pada__report_read_probes(run));
     return read_ranking(run);
 }
 
@@ -230,6 +231,8 @@ static void deinit(pada__report *r)
         pada_ranking_table_deinit(&r->runs[i].table);
         pada_search_log_deinit(&r->runs[i].search);
         pada_test_results_deinit(&r->runs[i].test);
+        for (int k = 0; k < PADA__REPORT_PROBES; k++)
+            pada_probe_log_deinit(&r->runs[i].probes[k]);
         pada_text_deinit(&r->runs[i].notes);
     }
     pada_scoreboard_deinit(&r->board);
@@ -350,16 +353,18 @@ static void add_preface(const pada__report *r, pada_text *out)
     pada_text_add(out, "</pre>\n");
 }
 
-static void add_runs(const pada__report *r, pada_text *out)
+static pada_status add_runs(const pada__report *r, pada_text *out)
 {
     if (r->desc->n_runs > 1) {
         begin_section(out, "comparison", "Comparison");
         pada__report_comparison(r, out);
+        PADA_TRY(pada__report_seeds(r, out));
         end_section(out);
     }
     begin_section(out, "verdict", "Verdict");
     pada__report_verdicts(r, out);
     end_section(out);
+    return out->status;
 }
 
 /* A section, if the part has anything to say. */
@@ -414,13 +419,14 @@ static pada_status write_page(const pada__report *r, pada_text *out)
     pada_text_add(out, "<noscript><p class=\"none\">The charts need JavaScript; the rest does "
                        "not.</p></noscript>\n");
     add_preface(r, out);
-    add_runs(r, out);
+    PADA_TRY(add_runs(r, out));
     PADA_TRY(add_networks(r, out));
     if (!pada__report_all_single(r)) PADA_TRY(add_ranking(r, out));
     begin_section(out, "training", "Training");
     pada__report_training(r, out);
     end_section(out);
     if (!pada__report_all_single(r)) add_sampling(r, out);
+    PADA_TRY(add_part(r, "probes", "Gradients at the checkpoints", pada__report_probes, out));
     pada__report_notes(r, out);
     begin_section(out, "provenance", "Provenance");
     pada__report_provenance(r, out);

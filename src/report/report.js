@@ -45,7 +45,10 @@
     data: { datasets: chart.series.map((s, i) => curve(s, { order: -i, borderDash: dashes[s.dash % dashes.length] })) },
     options: {
       interaction: { mode: "index", intersect: false },
-      plugins: { legend: { reverse: true, labels: { boxHeight: 0, boxWidth: SAMPLE } } },
+      plugins: { // a line without a name belongs to the one before it
+        legend: { reverse: true, labels: { boxHeight: 0, boxWidth: SAMPLE, filter: item => item.text } },
+        tooltip: { filter: item => item.dataset.label },
+      },
       scales: { x: epochs(chart.x), y: axis(chart.y, chart.log ? logarithmic : {}) },
     },
   });
@@ -133,6 +136,47 @@
     };
   };
 
+  // A point per run beside those of its group, and a bar from a deviation below their mean to one above it.
+  const seeds = chart => {
+    const known = chart.groups.map(g => g.values.filter(y => y !== null));
+    const means = known.map(ys => ys.reduce((sum, y) => sum + y, 0) / ys.length);
+    const spreads = known.map((ys, k) =>
+      ys.length < 2 ? NaN : Math.sqrt(ys.reduce((sum, y) => sum + (y - means[k]) ** 2, 0) / (ys.length - 1)));
+    const bars = {
+      label: "mean, deviation", bar: true, showLine: true, spanGaps: false, pointRadius: 0, pointHitRadius: 0,
+      borderWidth: 12, borderColor: color(0) + "44", backgroundColor: color(0) + "44",
+      data: means.flatMap((mean, k) => [mean - spreads[k], mean + spreads[k], NaN].map(y => ({ x: k, y }))),
+    };
+    const dots = {
+      label: "runs", pointRadius: 4, pointHoverRadius: 6, borderColor: color(0), backgroundColor: color(0),
+      data: known.flatMap((ys, k) => ys.map((y, i) => ({ x: k + (i - (ys.length - 1) / 2) * Math.min(0.1, 0.6 / ys.length), y, k }))),
+    };
+    return {
+      type: "scatter",
+      data: { datasets: [dots, bars] },
+      options: {
+        interaction: { mode: "nearest", intersect: false },
+        scales: {
+          x: axis("", {
+            min: -0.5, max: chart.groups.length - 0.5,
+            afterBuildTicks: scale => { scale.ticks = chart.groups.map((_, value) => ({ value })); },
+            ticks: { color: style("--faint"), callback: value => chart.groups[value].name, autoSkip: false, maxRotation: 60 },
+          }),
+          y: axis(chart.y),
+        },
+        plugins: {
+          legend: { display: false },
+          tooltip: {
+            filter: item => !item.dataset.bar,
+            callbacks: {
+              label: ({ raw }) => [chart.groups[raw.k].name, `${chart.y} ${number(raw.y)}`, `mean ${number(means[raw.k])}`],
+            },
+          },
+        },
+      },
+    };
+  };
+
   // Networks by something: dots with their names, and lines through some of them.
   const looks = {
     dots: c => ({ pointRadius: 3, pointHoverRadius: 6, borderWidth: 0, backgroundColor: c + "77" }),
@@ -168,7 +212,7 @@
     },
   });
 
-  const kinds = { line, stack, scatter, networks, interval };
+  const kinds = { line, stack, scatter, networks, interval, seeds };
 
   const draw = () => {
     Chart.defaults.animation = false;

@@ -6,6 +6,7 @@
  *               {"id", "kind": "scatter", "set", "color", "x", "y", "top": truth that counts as the top},
  *               {"id", "kind": "networks", "color", "x", "y", "archs": of the dots,
  *                "series": [{"name", "look": "dots", "steps", "line" or "star", "points"}]},     report_search.c
+ *               {"id", "kind": "seeds", "y", "groups": [{"name", "values": of runs}]},                   report_seeds.c
  *               {"id", "kind": "interval", "labels", "y", "series": [{"name", "color", "values"}]}]} */
 #include <math.h>
 #include <stdio.h>
@@ -428,7 +429,9 @@ pada_status pada__report_data(const pada__report *r, pada_text *out)
         add_paths(r, i, &is_first, out);
     for (int i = 0; i < N_SAMPLING && !pada__report_all_single(r); i++)
         add_curves(r, &sampling[i], &is_first, out);
+    PADA_TRY(pada__report_seed_data(r, &is_first, out));
     PADA_TRY(pada__report_search_data(r, &is_first, out));
+    pada__report_probe_data(r, &is_first, out);
     if (r->n_sets > 0) {
         PADA_TRY(add_scatters(r, &is_first, out));
         add_tau(r, &is_first, out);

@@ -2,6 +2,7 @@
 #ifndef PADA_REPORT_REPORT_PARTS_H
 #define PADA_REPORT_REPORT_PARTS_H
 
+#include "probe/probe_log.h"
 #include "report/report.h"
 #include "report/run_info.h"
 #include "study/ranking_table.h"
@@ -10,6 +11,8 @@
 #include "study/search_log.h"
 #include "study/test_results.h"
 #include "train/run_history.h"
+
+enum { PADA__REPORT_PROBES = 8 /* at most, kinds of measurements */ };
 
 typedef struct pada__report_run {
     const char *name; /* the folder as given */
@@ -23,7 +26,8 @@ typedef struct pada__report_run {
     int set;                   /* in the scoreboard; -1: not in it */
     pada_search_log search;    /* of RUN/search; empty: there is none */
     pada_test_results test;    /* of a network that was retrained; empty: there is none */
-    pada_text notes;           /* what is missing, a line each */
+    pada_probe_log probes[PADA__REPORT_PROBES]; /* in the order of pada_probe_get */
+    pada_text notes;                            /* what is missing, a line each */
 } pada__report_run;
 
 typedef struct pada__report {
@@ -42,6 +46,10 @@ typedef struct pada__report {
 void pada__report_verdicts(const pada__report *r, pada_text *out);
 void pada__report_comparison(const pada__report *r, pada_text *out);
 
+/* Seeds beside each other; nothing for one or two runs. */
+pada_status pada__report_seeds(const pada__report *r, pada_text *out);
+pada_status pada__report_seed_data(const pada__report *r, bool *is_first, pada_text *out);
+
 /* The best network of every run, drawn, and what to do with it. */
 pada_status pada__report_best(const pada__report *r, pada_text *out);
 /* Whether a run has something to say there. */
@@ -59,6 +67,11 @@ pada_status pada__report_test(const pada__report *r, pada_text *out);
 pada_status pada__report_heat(const pada_test_results *test, const pada_tested_model *model,
                               pada_text *out);
 pada_status pada__report_models(const pada__report *r, pada_text *out);
+
+/* What was measured at checkpoints; nothing without it. */
+pada_status pada__report_read_probes(pada__report_run *run);
+pada_status pada__report_probes(const pada__report *r, pada_text *out);
+void pada__report_probe_data(const pada__report *r, bool *is_first, pada_text *out);
 
 /* Tables that need no script. */
 void pada__report_metrics(const pada__report *r, pada_text *out);
@@ -80,6 +93,9 @@ void pada__report_figure(pada_text *out, const char *id, int number, const char 
                          const char *run, const char *meaning);
 void pada__report_begin_chart(pada_text *out, bool *is_first, const char *id, int number,
                               const char *kind);
+
+/* Whether there are networks enough for it. */
+bool pada__report_has_metric(const pada__report *r, pada_metric m);
 
 /* What several parts write (report_words.c). */
 bool pada__report_is_single(const pada__report_run *run); /* of one network, trained alone */

@@ -24,8 +24,10 @@ static int decimals_of(pada_metric m)
     return pada_metric_table[m].decimals < DECIMALS ? pada_metric_table[m].decimals : DECIMALS;
 }
 
-static bool is_shown(const pada__report *r, const pada_metric_info *info)
+bool pada__report_has_metric(const pada__report *r, pada_metric m)
 {
+    const pada_metric_info *info = &pada_metric_table[m];
+
     return info->percent == 0 || r->join.n * info->percent / 100 >= LEAST;
 }
 
@@ -66,7 +68,8 @@ static void add_metrics(const pada__report *r, bool of_main, pada_text *out)
     }
     pada_text_add(out, "</tr></thead>\n<tbody>\n");
     for (int m = 0; m < PADA_N_METRICS; m++) {
-        if (is_main((pada_metric)m) != of_main || !is_shown(r, &pada_metric_table[m])) continue;
+        if (is_main((pada_metric)m) != of_main || !pada__report_has_metric(r, (pada_metric)m))
+            continue;
         pada_text_add(out, "<tr>");
         add_metric(r, &pada_metric_table[m], true, out);
         for (int i = 0; i < r->n_sets; i++)
@@ -81,7 +84,7 @@ void pada__report_metrics(const pada__report *r, pada_text *out)
     bool is_cut = false;
 
     for (int m = 0; m < PADA_N_METRICS; m++)
-        is_cut = is_cut || !is_shown(r, &pada_metric_table[m]);
+        is_cut = is_cut || !pada__report_has_metric(r, (pada_metric)m);
     add_metrics(r, true, out);
     pada__report_begin_more(out, "Further metrics");
     add_metrics(r, false, out);
@@ -129,7 +132,7 @@ static void add_differences(const pada__report *r, int set, pada_text *out)
     for (int m = 0; m < PADA_N_METRICS; m++) {
         const pada_metric_info *info = &pada_metric_table[m];
         const pada_verdict v = pada_scoreboard_judge(&r->board, set, 0, (pada_metric)m);
-        if (!is_shown(r, info)) continue;
+        if (!pada__report_has_metric(r, (pada_metric)m)) continue;
         pada_text_add(out, "<tr%s>", v.is_clear ? " class=\"clear\"" : "");
         add_metric(r, info, false, out);
         pada_text_add(out, "<td>");

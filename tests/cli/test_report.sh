@@ -86,6 +86,22 @@ pada compare "$work/good" "$work/bad" --truth "$work/truth.csv"
 difference=$(sed -n '/minus/,$s/^tau-b *\(-0\.[0-9]*\) .*/\1/p' "$work/out")
 has "<tr class=\"clear\"><th scope=\"row\">tau-b</th><td>$(printf %.3f "$difference") "
 
+# Seeds of two settings: a point per run.
+for seed in 0 1; do
+    cp -r "$work/good" "$work/mine-s$seed"
+    sed -i "s/^seed: 0/seed: $seed/" "$work/mine-s$seed/config.yaml"
+done
+cp -r "$work/bad" "$work/other-s0"
+sed -i 's/spos/pa/' "$work/other-s0/config.yaml"
+report "$work/mine-s0" "$work/other-s0" "$work/mine-s1" --truth "$work/truth.csv"
+expect_rc 0
+tau_of() { printf %.7g "$(pada rank --predictions "$1/ranking.csv" --truth "$work/truth.csv" --json; sed -n '1s/.*"tau_b": \(-*0\.[0-9]*\).*/\1/p' "$work/out")"; }
+good_tau=$(tau_of "$work/good")
+has "\"y\":\"tau-b\",\"groups\":[{\"name\":\"mine\",\"values\":[$good_tau,$good_tau]},{\"name\":\"other-s0\",\"values\":[$(tau_of "$work/bad")]}]}"
+has '{"name":"mine","values":[0.002,0.002]},{"name":"other-s0","values":[0.002]}'
+report "$work/mine-s0" "$work/other-s0" --truth "$work/truth.csv"
+lacks '"kind":"seeds"'
+
 # Few networks and images: no label says more than there is.
 report "$work/small" --truth "$work/truth.csv"
 expect_rc 0
@@ -304,6 +320,42 @@ expect_rc 0
 lacks 'id="test"'
 lacks 'id="use"'
 has 'Next: its accuracy on the images'
+
+# Measurements at checkpoints: a chart for each question, from the rows with the settings of the last one, by epoch.
+lacks 'id="probes"'
+pada probe bounds "$run" --newest --paths 2 --images 4
+expect_rc 0
+mkdir "$work/probes"
+cp "$run/probes/bounds.csv" "$work/probes/bounds.csv"
+row=$(sed -n 2p "$work/probes/bounds.csv")
+correlation=$(printf %.7g "$(echo "$row" | cut -d, -f9)")
+{ # epochs 3 and 2, other settings, the row of epoch 1 again, and half a line
+    cat "$work/probes/bounds.csv"
+    echo "$row" | sed 's/^1,/3,/'
+    echo "$row" | sed 's/^1,/2,/'
+    echo "$row" | cut -d, -f1-7 | tr -d '\n'
+    echo ",99,$(echo "$row" | cut -d, -f9-)"
+    echo "$row"
+    printf '4,4,'
+} >"$run/probes/bounds.csv"
+report "$run"
+expect_rc 0
+has '<section id="probes">'
+has '"id":"probe-bounds-0","kind":"line","x":"epoch","y":"correlation"'
+has "{\"name\":\"Pearson\",\"color\":0,\"dash\":0,\"points\":[[1,$correlation],[2,$correlation],[3,$correlation]]}"
+has '"id":"probe-images-0"'
+lacks '"id":"probe-variance-0"'
+broken_run=$run whole=$work/probes
+sed 's/spearman/spear/' "$work/probes/bounds.csv" >"$run/probes/bounds.csv"
+broken probes/bounds.csv ':1: not the header of a file of `pada probe bounds`'
+sed '2s/,[^,]*$//' "$work/probes/bounds.csv" >"$run/probes/bounds.csv"
+broken probes/bounds.csv ':2: '
+sed '2s/$/,7/' "$work/probes/bounds.csv" >"$run/probes/bounds.csv"
+broken probes/bounds.csv ':2: '
+: >"$run/probes/bounds.csv"
+report "$run"
+expect_rc 0
+lacks 'id="probes"'
 
 # Names of classes are text, in tables and in the matrix.
 cp "$work/final/test.json" "$work/final/confusion.csv" "$final"

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "fuzz/fuzz.h"
 #include "probe/probe_file.h"
+#include "probe/probe_log.h"
 
 static const pada_probe_column columns[] = {{"a", NULL}, {"b", NULL}, {NULL, NULL}};
 static const pada_probe_kind kind = {.name = "fuzzed", .columns = columns};
@@ -23,6 +24,17 @@ static int look(const char *run)
     return found;
 }
 
+/* The same for those who only read: epochs rise. */
+static void look_on(const char *run)
+{
+    pada_probe_log log;
+
+    if (pada_probe_log_read(&log, run, &kind) == PADA_OK)
+        for (int row = 1; row < log.n; row++)
+            FUZZ_CHECK(pada_probe_log_epoch(&log, row - 1) < pada_probe_log_epoch(&log, row));
+    pada_probe_log_deinit(&log);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     char run[1200], path[1300];
@@ -32,6 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     FUZZ_CHECK(pada_make_dirs(path) == PADA_OK);
     snprintf(path, sizeof path, "%s/probes/fuzzed.csv", run);
     FUZZ_CHECK(pada_file_replace(path, data, n) == PADA_OK);
+    look_on(run);
     const int first = look(run);
     FUZZ_CHECK(look(run) == first); /* damage was cut off, rows were not */
     return 0;

@@ -112,6 +112,15 @@ static void write_searches(void)
                "evaluation,generation,arch,top1,best_so_far\n1,0," A ",20,20\n2,0," C ",30,30\n");
 }
 
+static void write_probes(void)
+{
+    if (pada_make_dirs(scratch_path("probes")) != PADA_OK) return;
+    write_text("probes/trainability.csv",
+               "epoch,step,checkpoint,draws,exact,paths,images,seed,uniform,uniform_lower,"
+               "uniform_upper,run,run_lower,run_upper,anneal,anneal_lower,anneal_upper\n"
+               "1,2,ab,1,1,1,1,0,2,1,3,2,1,3,2,1,3\n2,4,cd,1,1,1,1,0,3,1,3,2,1,3,,,\n");
+}
+
 static int setup(void **state)
 {
     const pada_space_ops *ops;
@@ -125,6 +134,7 @@ static int setup(void **state)
     write_text("env.json", "{\"backend\": \"ref\"}\n");
     write_text("metrics.csv", "epoch,loss,p_a,weights_hash,warnings\n0,2,1,ab,coverage\n1,1,1\n");
     write_searches();
+    write_probes();
     if (pada_chart_js_bytes > 0 && make_page() != PADA_OK) return -1;
     return 0;
 }
