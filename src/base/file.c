@@ -328,6 +328,14 @@ bool pada_path_exists(const char *path)
     return stat(path, &info) == 0;
 }
 
+bool pada_is_same_file(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+
+    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && S_ISREG(of_a.st_mode) &&
+           of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
 /* Somebody else may make the folder at the same moment; what counts is that it is there afterwards.
  */
 static pada_status make_dir(const char *path)

@@ -51,6 +51,8 @@ pada_status pada_file_sync(const char *path);
 
 bool pada_path_is_dir(const char *path);
 bool pada_path_exists(const char *path);
+/* Whether both are there and are one regular file, whatever they are called. */
+bool pada_is_same_file(const char *a, const char *b);
 /* Makes the folder and its parents; an existing folder is fine. */
 pada_status pada_make_dirs(const char *path);
 /* Removes a file, or a folder with all that is in it; links are removed, not followed. Nothing there

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "cli/help.h"
+#include "cli/outputs.h"
 #include "cli/stop_signal.h"
 #include "run/space_args.h"
 
@@ -66,6 +67,7 @@ static pada_status run_open(pada_call *call, int argc, const char *const *argv)
     if (argc == 1 && strcmp(argv[0], "-h") == 0) return pada_help_print(call);
     PADA_TRY(pada_call_parse(call, argc, argv));
     if (call->help) return pada_help_print(call);
+    PADA_TRY(pada_outputs_check(call->options));
     return call->command->run(call->self, call->options);
 }
 

@@ -21,8 +21,11 @@ typedef struct pada_export_desc {
 } pada_export_desc;
 
 typedef struct pada_export {
-    const char *name;    /* as in exports.def */
-    const char *summary; /* one line */
+    const char *name;      /* as in exports.def */
+    const char *summary;   /* one line */
+    bool has_weights_file; /* weights can go to a file of their own */
+    const char *const
+        *reserved; /* names that no network can have, NULL after the last; NULL: none */
     pada_status (*write)(const pada_export_desc *desc);
 } pada_export;
 
@@ -39,8 +42,8 @@ typedef struct pada_export_order {
     bool fold_norms, normalise;
 } pada_export_order;
 
-/* Whether it can be done, before there is a network: an unknown format, and a name that is no identifier, are
- * PADA_EINVAL. */
+/* Whether it can be done, before there is a network: an unknown format, a name that is no identifier or reserved, and a
+ * weights_file that the format has no use for or that is the file itself are PADA_EINVAL. */
 pada_status pada_export_check(const pada_export_order *order);
 /* Writes a network, whose weights the engine has. */
 pada_status pada_export_write(const pada_export_order *order, const pada_model_about *about,

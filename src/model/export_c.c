@@ -422,5 +422,6 @@ const pada_export pada_export_c = {
     .name = "c",
     .summary =
         "C11 without dependencies: int NAME_predict(const float *input, int n, float *logits)",
+    .has_weights_file = true,
     .write = write_c,
 };

@@ -8,6 +8,8 @@
 #include "base/mem.h"
 #include "model/export.h"
 
+#define WEIGHTS_END ".safetensors"
+
 /* The attribute of a layer with tensors; NULL: it has none. */
 static const char *attribute(const pada_layer *layer)
 {
@@ -230,6 +232,35 @@ static pada_status write_module(const pada_export_desc *desc, const char *weight
     return st;
 }
 
+/* Words of Python, and names that the module has a use for. */
+static const char *const reserved[] = {
+    "False", "None",     "True",  "and",       "as",      "assert",  "async",  "await",    "break",
+    "class", "continue", "def",   "del",       "elif",    "else",    "except", "finally",  "for",
+    "from",  "global",   "if",    "import",    "in",      "is",      "lambda", "nonlocal", "not",
+    "or",    "pass",     "raise", "return",    "try",     "while",   "with",   "yield",    "json",
+    "os",    "torch",    "F",     "nn",        "WEIGHTS", "CLASSES", "MEAN",   "STD",      "load",
+    "super", "open",     "int",   "bytearray", NULL};
+
+/* Weights have a name that nobody chose: they do not replace the module, nor a model of pada, of which they lack all
+ * but the tensors. */
+static pada_status check_weights_file(const pada_export_desc *desc, const char *weights)
+{
+    pada_model_about about = {0};
+
+    if (desc->weights_file) return PADA_OK;
+    if (strcmp(weights, desc->file) == 0)
+        return PADA_FAIL(PADA_EINVAL,
+                         "%s: would be the module and its weights; call the module %.*s.py",
+                         weights, (int)(strlen(weights) - strlen(WEIGHTS_END)), weights);
+    const bool is_model = pada_path_exists(weights) && pada_model_read(&about, weights) == PADA_OK;
+    pada_model_about_deinit(&about);
+    if (!is_model) return PADA_OK;
+    return PADA_FAIL(PADA_EINVAL,
+                     "%s: a model, which the weights of the module would replace; say where they "
+                     "go (--weights-file FILE)",
+                     weights);
+}
+
 static pada_status write_torch(const pada_export_desc *desc)
 {
     const char *dot = strrchr(desc->file, '.'), *slash = strrchr(desc->file, '/');
@@ -237,10 +268,11 @@ static pada_status write_torch(const pada_export_desc *desc)
         (int)(dot && (!slash || dot > slash) ? (size_t)(dot - desc->file) : strlen(desc->file));
     pada_text weights = {0};
 
-    pada_text_add(&weights, desc->weights_file ? "%.*s" : "%.*s.safetensors",
+    pada_text_add(&weights, desc->weights_file ? "%.*s" : "%.*s" WEIGHTS_END,
                   desc->weights_file ? (int)strlen(desc->weights_file) : stem,
                   desc->weights_file ? desc->weights_file : desc->file);
     pada_status st = weights.status;
+    if (st == PADA_OK) st = check_weights_file(desc, weights.data);
     if (st == PADA_OK) st = write_weights(desc, weights.data);
     if (st == PADA_OK) st = write_module(desc, weights.data);
     pada_text_deinit(&weights);
@@ -250,5 +282,7 @@ static pada_status write_torch(const pada_export_desc *desc)
 const pada_export pada_export_torch = {
     .name = "torch",
     .summary = "a module of PyTorch, FILE.py, and its weights beside it, FILE.safetensors",
+    .has_weights_file = true,
+    .reserved = reserved,
     .write = write_torch,
 };

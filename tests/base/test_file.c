@@ -309,6 +309,23 @@ static void paths_are_told_apart(void **state)
     assert_false(pada_path_is_dir(scratch_path("nothing")));
 }
 
+static void one_file_may_have_several_names(void **state)
+{
+    char link_to[1100], other[1100];
+
+    (void)state;
+    scratch_write(scratch_path("file"), "x", 1);
+    snprintf(other, sizeof other, "%s/./file", scratch_dir);
+    assert_true(pada_is_same_file(scratch_path("file"), other));
+    snprintf(link_to, sizeof link_to, "%s", scratch_path("link"));
+    assert_int_equal(symlink("file", link_to), 0);
+    assert_true(pada_is_same_file(link_to, other));
+    assert_false(pada_is_same_file(scratch_dir, scratch_dir)); /* no file */
+    assert_false(pada_is_same_file(scratch_path("nothing"), scratch_path("nothing")));
+    scratch_write(scratch_path("same"), "x", 1);
+    assert_false(pada_is_same_file(scratch_path("same"), other));
+}
+
 static void remove_tree_removes_all_of_it(void **state)
 {
     (void)state;
@@ -347,6 +364,7 @@ int main(void)
         cmocka_unit_test_setup(make_dirs_makes_parents, scratch_clear),
         cmocka_unit_test_setup(make_dirs_reports_what_is_in_the_way, scratch_clear),
         cmocka_unit_test_setup(paths_are_told_apart, scratch_clear),
+        cmocka_unit_test_setup(one_file_may_have_several_names, scratch_clear),
         cmocka_unit_test_setup(remove_tree_removes_all_of_it, scratch_clear),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

@@ -109,6 +109,47 @@ pada predict "$work/nowhere" "$photos/val"
 refused 66 'no such model'
 pada predict "$work/net.c" "$photos/val"
 refused 65 'net.c'
+# Nothing that is needed is replaced: a model by a network made of it, by its weights, or by those of another network.
+cp "$work/spos.safetensors" "$work/kept.safetensors"
+cp -r "$work/single" "$work/models"
+"$PADA_BINARY" export "$work/single" --to safetensors --out "$work/models/last.safetensors"
+ln -s spos.safetensors "$work/link"
+for out in spos.safetensors link; do
+    pada export "$work/spos.safetensors" --to onnx --out "$work/$out"
+    expect_usage_error "--out $work/$out: would replace $work/spos.safetensors, which is needed"
+done
+pada export "$work/spos.safetensors" --to c --out "$work/y.c" --weights-file "$work/spos.safetensors"
+expect_usage_error '--weights-file'
+pada export "$work/models" --to onnx --out "$work/models/last.safetensors"
+expect_usage_error "models/last.safetensors: would replace"
+pada export "$work/models" --to onnx --out "$work/models/config.yaml"
+expect_usage_error "models/config.yaml: would replace"
+pada export "$work/single" --to torch --out "$work/spos.py"
+expect_usage_error 'spos.safetensors: a model, which the weights of the module would replace'
+pada export "$work/single" --to torch --out "$work/y.safetensors"
+expect_usage_error 'call the module '
+cmp -s "$work/spos.safetensors" "$work/kept.safetensors" || complain 'the model was replaced'
+pada export "$work/single" --to torch --out "$work/spos.py" --weights-file "$work/y.weights"
+expect_rc 0
+pada export "$work/single" --to torch --out "$work/spos.py" --weights-file "$work/y.weights" # which are no model
+expect_rc 0
+rm "$work/y.weights"
+for to in onnx safetensors; do
+    pada export "$work/single" --to $to --out "$work/y" --weights-file "$work/y.weights"
+    expect_usage_error "--weights-file: a file of format $to has its weights inside"
+done
+pada export "$work/single" --to c --out "$work/y" --weights-file "$work/y"
+expect_usage_error "--weights-file $work/y: is the file of the network itself"
+pada export "$work/single" --to torch --name class --out "$work/y"
+expect_usage_error '--name class means something else'
+check "$(find "$work" -name 'y*' | wc -l)" -eq 0
+pada export "$work/single" --to torch --out "$work/nn.py"
+expect_rc 0
+grep -q '^class net_nn(nn.Module)' "$work/nn.py" || complain 'the module hides what it needs'
+for module in nn spos; do python3 -m py_compile "$work/$module.py" || complain "$module.py is no Python"; done
+pada eval "$work/single" --arch "$cell" --logits "$work/single/config.yaml"
+expect_usage_error 'config.yaml: would replace'
+
 head -c 1000 "$work/spos.safetensors" >"$work/cut.safetensors"
 pada export "$work/cut.safetensors" --to onnx --out "$work/x"
 refused 65 'cut.safetensors'

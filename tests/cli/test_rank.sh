@@ -307,6 +307,10 @@ rank_small --networks truth
 refused 2 '--networks truth: give the table with --truth FILE.csv'
 rank_small --networks 3 --list "$work/list"
 refused 2 '--list and --networks: give one of them'
+cp "$truth" "$work/kept.csv"
+pada rank --predictions "$scores" --truth "$truth" --truth-column cifar10 --out "$truth"
+refused 2 "--out $truth: would replace $truth, which is needed"
+cmp -s "$truth" "$work/kept.csv" || complain 'the truth was replaced'
 sed 's/,other//; s/,[0-9]$//' "$truth" >"$work/one.csv"
 rank_small --networks 3 --truth "$work/one.csv"
 refused 65 "$work/one.csv: the truth of cifar10, but the data set is builtin; to compare them all the same give --truth-column cifar10"

@@ -383,6 +383,8 @@ pada report "$work/good" --truth "$work/truth.csv" --truth-column u
 refused 2 "unknown truth column 'u'"
 pada report "$work/good" --out "$work/none/page.html"
 refused 1 "$work/none/page.html"
+pada report "$work/good" --out "$work/good/metrics.csv"
+refused 2 "$work/good/metrics.csv: would replace $work/good/metrics.csv, which is needed"
 sed -i 's/nb201/nb202/' "$work/bad/config.yaml"
 pada report "$work/bad"
 refused 2 "did you mean 'nb201'?"
