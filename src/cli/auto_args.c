@@ -34,6 +34,6 @@ pada_status pada_auto_limits(const pada_auto *a, const pada_space *space,
 {
     PADA_TRY(set_limit(&limits[PADA_COST_MACS], space, PADA_COUNTED_MACS, a->max_macs));
     PADA_TRY(set_limit(&limits[PADA_COST_PARAMS], space, PADA_COUNTED_PARAMS, a->max_params));
-    return pada_latency_limit(&limits[PADA_COST_LATENCY], space, a->latency_file,
+    return pada_latency_limit(&limits[PADA_COST_LATENCY], space, a->latency_file, 0,
                               a->max_latency_ms);
 }

@@ -29,8 +29,8 @@ typedef struct search {
     pada_combine_args combine_args;
     const char *algorithm, *out, *latency_file;
     int64_t max_macs, min_macs, max_params, min_params;
-    double max_latency_ms; /* 0: no limit */
-    int form;              /* 0: final, 1: search */
+    double max_latency_ms, min_latency_ms; /* 0: no limit */
+    int form;                              /* 0: final, 1: search */
     double max_seconds;
     int64_t in_flight; /* 0: as many as the backend likes */
     int64_t top, reference;
@@ -83,6 +83,14 @@ static const pada_opt options_table[] = {
      .max = 1e9,
      .meta = "MS",
      .help = "no network that takes more milliseconds by --latency-table; 0: no limit"},
+    {.name = "min-latency",
+     .type = PADA_OPT_DOUBLE,
+     .offset = offsetof(search, min_latency_ms),
+     .default_value = "0",
+     .min = 0,
+     .max = 1e9,
+     .meta = "MS",
+     .help = "no network that takes fewer"},
     {.name = "latency-table",
      .type = PADA_OPT_STRING,
      .offset = offsetof(search, latency_file),
@@ -179,7 +187,7 @@ static pada_status set_limits(search *s)
     PADA_TRY(set_limit(s, PADA_COST_MACS, PADA_COUNTED_MACS, s->min_macs, s->max_macs));
     PADA_TRY(set_limit(s, PADA_COST_PARAMS, PADA_COUNTED_PARAMS, s->min_params, s->max_params));
     PADA_TRY(pada_latency_limit(&s->limits[PADA_COST_LATENCY], &s->space, s->latency_file,
-                                s->max_latency_ms));
+                                s->min_latency_ms, s->max_latency_ms));
     return pada_cost_limits_create(&s->counted, &s->space, s->limits);
 }
 

@@ -8,10 +8,26 @@
 
 /* ---- limits ---- */
 
-static void add_limit(pada_text *out, int64_t limit)
+/* Latencies are shown, and written, in milliseconds. */
+static double unit_of(int kind)
+{
+    return kind == PADA_COST_LATENCY ? 1000 : 1;
+}
+
+static const char *name_of(int kind)
+{
+    return kind == PADA_COST_LATENCY ? "latency_ms" : pada_cost_names[kind];
+}
+
+static void add_cost(pada_text *out, int kind, double cost)
+{
+    pada_text_add(out, " %12.*f", kind == PADA_COST_LATENCY ? 3 : 0, cost / unit_of(kind));
+}
+
+static void add_limit(pada_text *out, int kind, int64_t limit)
 {
     if (limit > 0)
-        pada_text_add(out, " %12" PRId64, limit);
+        add_cost(out, kind, (double)limit);
     else
         pada_text_add(out, " %12s", "-");
 }
@@ -24,36 +40,43 @@ static double share_of(const pada_cost_summary *s)
 void pada_add_feasible(pada_text *out, const pada_cost_limits *limits,
                        const pada_cost_limit given[PADA_COST_KINDS])
 {
-    pada_text_add(out, "%-8s %12s %12s %12s %12s %12s %22s %9s\n", "cost", "smallest", "largest",
+    pada_text_add(out, "%-10s %12s %12s %12s %12s %12s %22s %9s\n", "cost", "smallest", "largest",
                   "mean", "at least", "at most", "networks inside", "share");
     for (int kind = 0; kind < PADA_COST_KINDS; kind++) {
         const pada_cost_summary *s = pada_cost_limits_summary(limits, (pada_cost_kind)kind);
         if (!s) continue;
-        pada_text_add(out, "%-8s %12" PRId64 " %12" PRId64 " %12.0f", pada_cost_names[kind],
-                      s->smallest, s->largest, s->mean);
-        add_limit(out, given[kind].min);
-        add_limit(out, given[kind].max);
+        pada_text_add(out, "%-10s", name_of(kind));
+        add_cost(out, kind, (double)s->smallest);
+        add_cost(out, kind, (double)s->largest);
+        add_cost(out, kind, s->mean);
+        add_limit(out, kind, given[kind].min);
+        add_limit(out, kind, given[kind].max);
         pada_text_add(out, " %s%*" PRIu64 " %8.4g%%\n",
                       s->is_exact ? "" : "<=", s->is_exact ? 22 : 20, s->n_inside, share_of(s));
     }
 }
 
-static json_t *json_limit(int64_t limit)
+static json_t *json_cost(int kind, int64_t cost)
 {
-    return limit > 0 ? json_integer(limit) : json_null();
+    return kind == PADA_COST_LATENCY ? json_real((double)cost / unit_of(kind)) : json_integer(cost);
 }
 
-static json_t *json_cost(pada_text *out, const pada_cost_summary *s, const pada_cost_limit *given,
-                         const char *name)
+static json_t *json_limit(int kind, int64_t limit)
+{
+    return limit > 0 ? json_cost(kind, limit) : json_null();
+}
+
+static json_t *json_feasible(pada_text *out, int kind, const pada_cost_summary *s,
+                             const pada_cost_limit *given)
 {
     json_t *object = json_object();
 
-    pada_json_set(out, object, "name", json_string(name));
-    pada_json_set(out, object, "smallest", json_integer(s->smallest));
-    pada_json_set(out, object, "largest", json_integer(s->largest));
-    pada_json_set_number(out, object, "mean", s->mean);
-    pada_json_set(out, object, "min", json_limit(given->min));
-    pada_json_set(out, object, "max", json_limit(given->max));
+    pada_json_set(out, object, "name", json_string(name_of(kind)));
+    pada_json_set(out, object, "smallest", json_cost(kind, s->smallest));
+    pada_json_set(out, object, "largest", json_cost(kind, s->largest));
+    pada_json_set_number(out, object, "mean", s->mean / unit_of(kind));
+    pada_json_set(out, object, "min", json_limit(kind, given->min));
+    pada_json_set(out, object, "max", json_limit(kind, given->max));
     pada_json_set(out, object, "inside", pada_json_count(s->n_inside));
     pada_json_set_number(out, object, "share", share_of(s));
     pada_json_set(out, object, "exact", json_boolean(s->is_exact));
@@ -70,7 +93,7 @@ void pada_json_set_feasible(pada_text *out, json_t *object, const pada_cost_limi
         const pada_cost_summary *s = pada_cost_limits_summary(limits, (pada_cost_kind)kind);
         if (!s) continue;
         n = s->n_networks;
-        pada_json_append(out, list, json_cost(out, s, &given[kind], pada_cost_names[kind]));
+        pada_json_append(out, list, json_feasible(out, kind, s, &given[kind]));
     }
     pada_json_set(out, object, "networks", pada_json_count(n));
     pada_json_set(out, object, "costs", list);
@@ -128,7 +151,7 @@ static json_t *json_entry(pada_text *out, const pada_space *space, const pada_se
     pada_json_set_number(out, object, "loss", e->score.loss);
     for (int kind = 0; kind < PADA_COST_KINDS; kind++)
         if (e->cost[kind] >= 0)
-            pada_json_set(out, object, pada_cost_names[kind], json_integer(e->cost[kind]));
+            pada_json_set(out, object, name_of(kind), json_cost(kind, e->cost[kind]));
     return object;
 }
 

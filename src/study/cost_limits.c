@@ -17,6 +17,14 @@ struct pada_cost_limits {
     pada_cost_kind tightest;                  /* the one that networks are drawn inside */
 };
 
+void pada_cost_add(pada_text *out, pada_cost_kind kind, int64_t cost)
+{
+    if (kind == PADA_COST_LATENCY)
+        pada_text_add(out, "%.3f ms", (double)cost / 1000);
+    else
+        pada_text_add(out, "%" PRId64, cost);
+}
+
 static double share_inside(const pada_cost_limits *l, int kind)
 {
     const pada_cost_summary *s = pada_cost_count_summary(l->counts[kind]);
@@ -24,25 +32,45 @@ static double share_inside(const pada_cost_limits *l, int kind)
     return (double)s->n_inside / (double)s->n_networks;
 }
 
+/* What the limit asks for that no network has. */
+static void add_wish(pada_text *out, pada_cost_kind kind, const pada_cost_limit *limit,
+                     const pada_cost_summary *s)
+{
+    if (limit->max > 0 && limit->max < s->smallest) {
+        pada_text_add(out, "at most ");
+        pada_cost_add(out, kind, limit->max);
+    } else if (limit->min > s->largest) {
+        pada_text_add(out, "at least ");
+        pada_cost_add(out, kind, limit->min);
+    } else {
+        pada_text_add(out, "from ");
+        pada_cost_add(out, kind, limit->min);
+        pada_text_add(out, " to ");
+        pada_cost_add(out, kind, limit->max);
+    }
+}
+
 /* Says why no network keeps a limit. */
-static pada_status refuse(const pada_cost_limits *l, int kind)
+static pada_status refuse(const pada_cost_limits *l, pada_cost_kind kind)
 {
     const pada_cost_limit *limit = &l->list[kind];
     const pada_cost_summary *s = pada_cost_count_summary(l->counts[kind]);
-    const char *name = pada_cost_names[kind];
+    pada_text why = {0};
 
-    if (limit->max > 0 && limit->max < s->smallest)
-        return PADA_FAIL(PADA_EINVAL,
-                         "%s: no network has at most %" PRId64 "; the smallest has %" PRId64, name,
-                         limit->max, s->smallest);
-    if (limit->min > s->largest)
-        return PADA_FAIL(PADA_EINVAL,
-                         "%s: no network has at least %" PRId64 "; the largest has %" PRId64, name,
-                         limit->min, s->largest);
-    return PADA_FAIL(PADA_EINVAL,
-                     "%s: no network has from %" PRId64 " to %" PRId64 "; the smallest has %" PRId64
-                     ", the largest %" PRId64,
-                     name, limit->min, limit->max, s->smallest, s->largest);
+    pada_text_add(&why, "%s: no network has ", pada_cost_names[kind]);
+    add_wish(&why, kind, limit, s);
+    if (limit->min <= s->largest) {
+        pada_text_add(&why, "; the smallest has ");
+        pada_cost_add(&why, kind, s->smallest);
+    }
+    if (limit->max == 0 || limit->max >= s->smallest) {
+        pada_text_add(&why, limit->min > s->largest ? "; the largest has " : ", the largest ");
+        pada_cost_add(&why, kind, s->largest);
+    }
+    const pada_status st = why.status;
+    if (st == PADA_OK) (void)PADA_FAIL(PADA_EINVAL, "%s", why.data);
+    pada_text_deinit(&why);
+    return st == PADA_OK ? PADA_EINVAL : st;
 }
 
 static pada_status count_kind(pada_cost_limits *l, int kind)
@@ -51,7 +79,8 @@ static pada_status count_kind(pada_cost_limits *l, int kind)
 
     PADA_TRY(
         pada_cost_count_create(&l->counts[kind], &l->space, &limit->costs, limit->min, limit->max));
-    if (pada_cost_count_summary(l->counts[kind])->n_inside == 0) return refuse(l, kind);
+    if (pada_cost_count_summary(l->counts[kind])->n_inside == 0)
+        return refuse(l, (pada_cost_kind)kind);
     if (!l->counts[l->tightest] || share_inside(l, kind) < share_inside(l, l->tightest))
         l->tightest = (pada_cost_kind)kind;
     return PADA_OK;

@@ -4,6 +4,7 @@
 #ifndef PADA_STUDY_COST_LIMITS_H
 #define PADA_STUDY_COST_LIMITS_H
 
+#include "base/text.h"
 #include "study/cost_count.h"
 
 #ifdef __cplusplus
@@ -18,6 +19,9 @@ typedef enum pada_cost_kind {
 } pada_cost_kind;
 
 extern const char *const pada_cost_names[PADA_COST_KINDS]; /* "macs", "params", "latency" */
+
+/* Appends a cost as people write it: a number, a latency with three digits and " ms". */
+void pada_cost_add(pada_text *out, pada_cost_kind kind, int64_t cost);
 
 typedef struct pada_cost_limit {
     bool is_known;         /* else nobody knows this cost, and nothing else counts */

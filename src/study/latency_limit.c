@@ -12,14 +12,16 @@ static pada_status latency_of(void *user, const pada_space *space, const pada_pa
 }
 
 pada_status pada_latency_limit(pada_cost_limit *limit, const pada_space *space, const char *file,
-                               double max_ms)
+                               double min_ms, double max_ms)
 {
     pada_latency_table *table;
 
     *limit = (pada_cost_limit){.is_known = file != NULL};
-    if (!file && max_ms > 0)
-        return PADA_FAIL(PADA_EINVAL, "--max-latency needs --latency-table FILE");
+    if (!file && (min_ms > 0 || max_ms > 0))
+        return PADA_FAIL(PADA_EINVAL, "--%s-latency needs --latency-table FILE",
+                         max_ms > 0 ? "max" : "min");
     if (!file) return PADA_OK;
+    limit->min = (int64_t)ceil(1000 * min_ms);
     limit->max = (int64_t)floor(1000 * max_ms);
     if (max_ms > 0 && limit->max == 0) limit->max = 1; /* and not "none" */
     PADA_TRY(pada_latency_table_open(&table, file));

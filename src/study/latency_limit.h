@@ -8,11 +8,11 @@
 extern "C" {
 #endif
 
-/* Microseconds of every choice, by a file of latency_table.h, and at most max_ms milliseconds (0: no limit) for a network.
- * file NULL: the cost is not known, and a limit of it PADA_EINVAL. Fails as the open of the table does; a part of the space
+/* Microseconds of every choice, by a file of latency_table.h, and at least min_ms and at most max_ms milliseconds (0: no
+ * limit) for a network. file NULL: the cost is not known, and a limit of it PADA_EINVAL. Fails as the open of the table does; a part of the space
  * that it lacks is PADA_EDATA and named. */
 pada_status pada_latency_limit(pada_cost_limit *limit, const pada_space *space, const char *file,
-                               double max_ms);
+                               double min_ms, double max_ms);
 
 #ifdef __cplusplus
 }

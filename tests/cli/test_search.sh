@@ -9,7 +9,7 @@ pada search --space proxyless --classes 1000 --max-macs 400M --dry-run
 expect_rc 0
 expect_no_err
 expect_out_has ': 221502229807900608 networks'
-expect_out_has 'macs        102528896    606590720    373300544            -    400000000     167364725843775782    75.56%'
+expect_out_has 'macs          102528896    606590720    373300544            -    400000000     167364725843775782    75.56%'
 pada search --space macro --min-params 1M --max-macs 30M --dry-run --json
 expect_rc 0
 expect_out_has '"networks": 6561, "costs": [{"name": "macs", "smallest": 7713280, "largest": 105660928, '
@@ -32,15 +32,36 @@ awk -F, -v OFS=, 'NR > 1 { $12 = 1 } { print }' "$work/measured.csv" >"$work/lat
 # shellcheck disable=SC2086
 pada search $tiny --dry-run --latency-table "$work/latency.csv" --max-latency 6
 expect_rc 0
-check "$(awk '$1 == "latency" { print $6 }' "$work/out")" = 6000
+check "$(awk '$1 == "latency_ms" { print $5, $6 }' "$work/out")" = '- 6.000'
+# networks_of LIMITS...: how many keep limits of latency.
+networks_of() {
+    # shellcheck disable=SC2086
+    pada search $tiny --dry-run --latency-table "$work/latency.csv" "$@"
+    awk '$1 == "latency_ms" { print $7 }' "$work/out"
+}
+check "$(networks_of --min-latency 6.9995 --max-latency 7)" -gt 0
+check "$(networks_of --min-latency 6.9995 --max-latency 7)" -eq \
+    $(($(networks_of --max-latency 7) - $(networks_of --max-latency 6.9995)))
+# shellcheck disable=SC2086
+pada search $tiny --dry-run --latency-table "$work/latency.csv" --min-latency 6 --json
+expect_out_has '"name": "latency_ms", "smallest": '
+expect_out_has '"min": 6.0, "max": null, "inside": '
+# shellcheck disable=SC2086
+pada search $tiny --dry-run --latency-table "$work/latency.csv" --min-latency 1000
+refused 2 'latency: no network has at least 1000.000 ms; the largest has '
+# shellcheck disable=SC2086
+pada search $tiny --dry-run --latency-table "$work/latency.csv" --min-latency 6.2 --max-latency 6.8
+refused 2 'latency: no network has from 6.200 ms to 6.800 ms; the smallest has '
 # shellcheck disable=SC2086
 pada search $tiny --dry-run --latency-table "$work/latency.csv" --max-latency 0.5
-refused 2 'latency: no network has at most 500; the smallest has '
+refused 2 'latency: no network has at most 0.500 ms; the smallest has '
 # shellcheck disable=SC2086
 pada search $tiny --dry-run --latency-table "$work/latency.csv" --max-latency 0.0001
-refused 2 'latency: no network has at most 1; the smallest has '
+refused 2 'latency: no network has at most 0.001 ms; the smallest has '
 pada search --dry-run --max-latency 6
 expect_usage_error '--max-latency needs --latency-table FILE'
+pada search --dry-run --min-latency 6
+expect_usage_error '--min-latency needs --latency-table FILE'
 pada search --dry-run --latency-table "$work/latency.csv"
 refused 65 'latency.csv'
 pada search --dry-run --latency-table "$work/not-there.csv"
@@ -135,13 +156,13 @@ pada bench latency --channels 4 --cells 1 --image-size 16 --repeats 1 --threads 
 expect_rc 0
 pada search "$run" --latency-table "$work/latency.csv" --dry-run
 expect_rc 0
-mean=$(awk '$1 == "latency" { print $4 / 1000 }' "$work/out")
+mean=$(awk '$1 == "latency_ms" { print $4 }' "$work/out")
 pada search "$run" --limit 100 --latency-table "$work/latency.csv" --max-latency "$mean" --algorithm random --rounds 1 \
     --per-round 20 --quiet --out "$work/quick"
 expect_rc 0
 check "$(awk -F, -v most="$mean" 'NR > 1 && ($7 == "" || $7 > most + 0.0005)' "$work/quick/best.csv")" = ''
 pada search "$run" --latency-table "$work/latency.csv" --max-latency 0.001 --dry-run
-refused 2 'latency: no network has at most 1'
+refused 2 'latency: no network has at most 0.001 ms'
 
 search --algorithm pareto --cost params --top 2
 expect_rc 0
