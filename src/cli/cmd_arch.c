@@ -314,9 +314,10 @@ static pada_status describe_words(const arch *a, const pada_options *options, pa
 
 static pada_status describe_best(const arch *a, pada_text *out)
 {
+    const char *file;
     pada_path path;
 
-    PADA_TRY(pada_best_of_ranking(a->run, &a->space, &path));
+    PADA_TRY(pada_best_network(a->run, &a->space, &path, &file));
     return describe(a, &path, out);
 }
 
@@ -367,7 +368,7 @@ const pada_command pada_command_arch = {
         "architecture is refused. A list of integers is ambiguous and needs --from. Costs are "
         "those of the stand-alone network in its final size (--form search: of the path in the supernet): multiply-adds of convolutions and the linear "
         "layer, dead edges included, with the sizes of a run (--run, or its folder as a word) or "
-        "of the options. A run without an architecture is the best network of its ranking.",
+        "of the options. A run without an architecture is the best network of its search, or else of its ranking.",
     .usage = "pada arch STRING... [options] | RUN [options]",
     .examples = "pada arch --from list 3,3,4,1,3,1 --cost\n"
                 "pada arch --cost runs/a\n"

@@ -96,7 +96,8 @@ const pada_command pada_command_retrain = {
     .examples =
         "pada retrain --from runs/a --out runs/a-final\n"
         "pada retrain --space darts --arch 'Genotype(..)' --data cifar-10-batches-bin --out runs/d\n"
-        "pada retrain --arch '|3~0|+|3~0|3~1|+|3~0|3~1|3~2|' --epochs 12 --out runs/c",
+        "pada retrain --arch '|nor_conv_3x3~0|+|none~0|nor_conv_3x3~1|+|skip_connect~0|none~1|nor_conv_3x3~2|' "
+        "--epochs 12 --out runs/c",
     .state_bytes = sizeof(retrain),
     PADA_SPACE_ARGS(retrain, retraining.space_args),
     .prepare = prepare,

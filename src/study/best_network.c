@@ -7,27 +7,32 @@
 #define SEARCH_FILE  "search/best.csv"
 #define RANKING_FILE "ranking.csv"
 
-/* Opens the column of a file of the run. *scores is NULL if the file is not there and may be missing. */
+/* Opens the column of a file of the run. *scores is NULL if the file is not there. */
 static pada_status open_scores(pada_score_table **scores, const char *run, const char *name,
-                               const char *column, bool may_be_missing, const pada_space *space)
+                               const char *column, const pada_space *space)
 {
     pada_text file = {0};
     pada_status st;
 
     *scores = NULL;
     pada_text_add(&file, "%s/%s", run, name);
-    if ((st = file.status) == PADA_OK && (!may_be_missing || pada_path_exists(file.data)))
+    if ((st = file.status) == PADA_OK && pada_path_exists(file.data))
         st = pada_score_table_open_column(scores, space, file.data, column);
     pada_text_deinit(&file);
     return st;
 }
 
-pada_status pada_best_of_ranking(const char *run, const pada_space *space, pada_path *out)
+static pada_status find_best_of_ranking(const char *run, const pada_space *space, pada_path *out)
 {
     pada_ranking_table table = {0};
     pada_score_table *scores;
 
-    PADA_TRY(open_scores(&scores, run, RANKING_FILE, "score", false, space));
+    PADA_TRY(open_scores(&scores, run, RANKING_FILE, "score", space));
+    if (!scores)
+        return PADA_FAIL(PADA_ENOENT,
+                         "%s: no best network is known, neither " SEARCH_FILE " nor " RANKING_FILE
+                         " is there; try `pada search %s` or `pada rank %s`",
+                         run, run, run);
     const pada_status st = pada_ranking_table_from_scores(&table, space, scores, 0);
     if (st == PADA_OK) *out = table.rows[0].path;
     pada_ranking_table_deinit(&table);
@@ -40,9 +45,9 @@ pada_status pada_best_network(const char *run, const pada_space *space, pada_pat
 {
     pada_score_table *scores;
 
-    PADA_TRY(open_scores(&scores, run, SEARCH_FILE, "top1", true, space));
+    PADA_TRY(open_scores(&scores, run, SEARCH_FILE, "top1", space));
     *file = scores ? SEARCH_FILE : RANKING_FILE;
-    if (!scores) return pada_best_of_ranking(run, space, out);
+    if (!scores) return find_best_of_ranking(run, space, out);
     *out = *pada_score_table_path(scores, 0);
     pada_score_table_close(scores);
     return PADA_OK;

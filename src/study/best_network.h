@@ -8,11 +8,8 @@
 extern "C" {
 #endif
 
-/* Of RUN/ranking.csv, the first of the distinct networks. */
-pada_status pada_best_of_ranking(const char *run, const pada_space *space, pada_path *out);
-
-/* The first row of RUN/search/best.csv, or without a search the best of the ranking; neither is PADA_ENOENT. *file is
- * the name of it inside the folder. */
+/* The first row of RUN/search/best.csv, or without a search the first of the distinct networks of RUN/ranking.csv; neither
+ * is PADA_ENOENT. *file is the name of it inside the folder. */
 pada_status pada_best_network(const char *run, const pada_space *space, pada_path *out,
                               const char **file);
 

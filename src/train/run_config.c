@@ -15,6 +15,8 @@
 
 #define CONFIG_FILE "config.yaml"
 
+enum { MAX_NAMED = 6 }; /* keys that differ, in a message */
+
 pada_status pada_run_lock_take(pada_run_lock *lock, const char *run)
 {
     PADA_TRY(pada_make_dirs(run));
@@ -103,9 +105,9 @@ static bool is_one_of(const line *x, const char *const *keys)
     return false;
 }
 
-/* Appends what lines of `a` are not in `b`: "key (value there, value here)". With `only_missing`,
- * keys that `b` has are left to the other direction. */
-static void add_differences(pada_text *out, const char *a, const char *a_end, const char *b,
+/* Appends what lines of `a` are not in `b`: "key (value there, value here)", and counts them: only the first ones are
+ * named. With `only_missing`, keys that `b` has are left to the other direction. */
+static void add_differences(pada_text *out, int *n, const char *a, const char *a_end, const char *b,
                             const char *b_end, bool only_missing, const char *const *except)
 {
     line x, y;
@@ -116,6 +118,7 @@ static void add_differences(pada_text *out, const char *a, const char *a_end, co
         if (found &&
             (only_missing || (x.bytes == y.bytes && memcmp(x.start, y.start, x.bytes) == 0)))
             continue;
+        if (++*n > MAX_NAMED) continue;
         pada_text_add(out, "%s%.*s", out->length > 0 ? ", " : "", (int)x.key_bytes, x.start);
         if (found)
             pada_text_add(out, " (%.*s there,%.*s here)", (int)(y.bytes - y.key_bytes - 1),
@@ -131,12 +134,14 @@ pada_status pada_config_check(const char *path, const char *config, const char *
     pada_text differences = {0};
     pada_file file = {0};
     pada_status st;
+    int n = 0;
 
     PADA_TRY(pada_file_open(&file, path));
     const char *old = file.bytes > 0 ? (const char *)file.data : "", *old_end = old + file.bytes;
     const char *config_end = config + strlen(config);
-    add_differences(&differences, config, config_end, old, old_end, false, except);
-    add_differences(&differences, old, old_end, config, config_end, true, except);
+    add_differences(&differences, &n, config, config_end, old, old_end, false, except);
+    add_differences(&differences, &n, old, old_end, config, config_end, true, except);
+    if (n > MAX_NAMED) pada_text_add(&differences, ", and %d more", n - MAX_NAMED);
     st = differences.status;
     if (st == PADA_OK && differences.length > 0)
         st = PADA_FAIL(PADA_EINVAL, "%s: this run has another configuration: %s", path,

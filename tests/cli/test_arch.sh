@@ -162,15 +162,20 @@ expect_err "$work/none/config.yaml: No such file or directory"
 pada arch "$string" "$run" --run "$run"
 expect_usage_error "two runs, $run and $run: give one"
 
-# A run alone: the best network of its ranking.
+# A run alone: the best network that is known of it.
 pada arch --cost "$run"
 expect_rc 66
-expect_err "$run/ranking.csv: No such file or directory"
+expect_err "$run: no best network is known, neither search/best.csv nor ranking.csv is there; try \`pada search $run\`"
 dead='|none~0|+|none~0|none~1|+|none~0|none~1|none~2|'
 printf 'arch,score\n%s,1\n%s,3\n' "$dead" "$string" >"$run/ranking.csv"
 pada arch --cost "$run"
 expect_rc 0
 expect_out "$(cat "$work/small")"
+mkdir "$run/search" # that of a search comes first, as in retrain
+printf 'rank,arch,top1,loss,macs,params,latency\n1,%s,55,1,1,1,\n' "$dead" >"$run/search/best.csv"
+pada arch "$run"
+expect_rc 0
+expect_out "$dead"
 # NAS-Bench-Macro.
 pada arch --space macro 01201201 --cost --json
 expect_rc 0

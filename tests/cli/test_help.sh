@@ -32,7 +32,18 @@ for command in $commands; do
         expect_out "$(cat "$work/help_command")"
     done
     [ "$(wc -L <"$work/help_command")" -le 140 ] || complain 'a line of more than 140 letters'
+    # Its examples are right as far as options go: what stops them is a configuration that is not there.
+    sed -n '/^examples:/,$ s/^  pada \(.*\)/\1/p' "$work/help_command" | sed 's/ [|>] .*//' >"$work/examples"
+    while read -r example; do
+        eval "pada $example --config '$work/none.yaml'"
+        case $example in *--help*) expect_rc 0 ;; help*) expect_rc 66 ;; *) refused 66 none.yaml ;; esac
+    done <"$work/examples"
 done
+
+# The network in the example of retrain is one.
+example=$("$PADA_BINARY" help retrain | sed -n "s|^  pada \(retrain --arch.*\) --out .*|\1|p")
+eval "pada $example --channels 2 --cells 1 --out '$work/run' --max-seconds 0.001 --quiet"
+expect_rc 75
 
 pada help arch
 expect_rc 0

@@ -90,6 +90,9 @@ check "$(cat "$work/nb201/test.json")" = "$(cat "$work/before.json")"
 # shellcheck disable=SC2086
 pada retrain --arch "$cell" $small $short --lr 0.2 --out "$work/nb201"
 expect_usage_error 'lr ( 0.1 there, 0.2 here)'
+pada retrain --arch "$cell" --recipe macro --lr 0.2 --seed 3 --out "$work/nb201"
+expect_usage_error ' more'
+check "$(grep -o ' here' "$work/err" | wc -l)" -le 6
 
 # Killed at any moment: the same bits, also of what is kept.
 trainer=retrain
@@ -132,7 +135,7 @@ check "$(matrix_top1 "$work/test")" = "$(top1 "$work/test" best | awk '{ print $
 pada train --channels 4 --cells 2 --epochs 1 --batch-size 500 --validate 0 --quiet --no-events --out "$work/super"
 # shellcheck disable=SC2086
 pada retrain --from "$work/super" $short --out "$work/unknown"
-refused 66 'ranking.csv'
+refused 66 'no best network is known, neither search/best.csv nor ranking.csv is there; try `pada search '
 check ! -e "$work/unknown"
 printf 'arch,score\n%s,30\n%s,40\n' "$other" "$cell" >"$work/super/ranking.csv"
 # shellcheck disable=SC2086
