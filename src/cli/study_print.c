@@ -126,6 +126,18 @@ static void add_difference(pada_text *out, const pada_study_table *table,
     }
 }
 
+/* How far networks that were trained alone are from their truth. */
+static void add_errors(pada_text *out, const pada_study_table *table)
+{
+    const pada_study_errors errors = pada_study_table_errors(table);
+
+    if (errors.n == 0) return;
+    pada_text_add(out,
+                  "\n%d network%s alone, test minus truth: mean difference %+.2f, mean absolute "
+                  "difference %.2f, largest %.2f points\n",
+                  errors.n, errors.n == 1 ? "" : "s", errors.mean, errors.absolute, errors.largest);
+}
+
 void pada_add_study(pada_text *out, const pada_study_table *table)
 {
     pada_text_add(out, "%s", table->plan->name);
@@ -133,6 +145,7 @@ void pada_add_study(pada_text *out, const pada_study_table *table)
     pada_text_add(out, "\n\n");
     add_runs(out, table);
     pada_text_add(out, "\nmeans +- deviations over seeds\n");
+    add_errors(out, table);
     if (table->plan->n_pairs == 0) return;
     pada_text_add(out, "\ndifferences seed by seed +- standard errors\n");
     for (int i = 0; i < table->plan->n_pairs; i++)
@@ -181,6 +194,18 @@ static void set_mean(pada_text *out, json_t *object, pada_study_column column,
     pada_json_set(out, object, key, json_integer(m->n));
 }
 
+static void add_errors_json(pada_text *out, const pada_study_table *table)
+{
+    const pada_study_errors errors = pada_study_table_errors(table);
+    json_t *object = json_object();
+
+    pada_json_set(out, object, "against_truth", json_integer(errors.n));
+    pada_json_set_number(out, object, "mean_difference", errors.mean);
+    pada_json_set_number(out, object, "mean_absolute_difference", errors.absolute);
+    pada_json_set_number(out, object, "largest_absolute_difference", errors.largest);
+    pada_json_line(out, object);
+}
+
 void pada_add_study_json(pada_text *out, const pada_study_table *table)
 {
     const pada_study_run *runs = table->plan->runs;
@@ -196,6 +221,7 @@ void pada_add_study_json(pada_text *out, const pada_study_table *table)
         }
         pada_json_line(out, object);
     }
+    if (pada_study_table_errors(table).n > 0) add_errors_json(out, table);
     for (int i = 0; i < table->plan->n_pairs; i++) {
         const pada_study_pair *pair = &table->plan->pairs[i];
         json_t *object = json_object();

@@ -61,6 +61,29 @@ double pada_study_standard_error(const pada_study_mean *mean)
     return mean->deviation / sqrt(mean->n);
 }
 
+/* ---- against the truth ---- */
+
+pada_study_errors pada_study_table_errors(const pada_study_table *table)
+{
+    pada_study_errors errors = {0};
+    double sum = 0, absolute = 0;
+
+    for (int run = 0; run < table->plan->n_runs; run++) {
+        if (!table->plan->runs[run].is_alone) continue;
+        const double error = pada_study_table_mean(table, run, PADA_STUDY_TEST_TOP1).mean -
+                             pada_study_table_mean(table, run, PADA_STUDY_FOUND_TRUTH).mean;
+        if (isnan(error)) continue;
+        errors.n++;
+        sum += error;
+        absolute += fabs(error);
+        if (fabs(error) > errors.largest) errors.largest = fabs(error);
+    }
+    errors.mean = errors.n > 0 ? sum / errors.n : NAN;
+    errors.absolute = errors.n > 0 ? absolute / errors.n : NAN;
+    if (errors.n == 0) errors.largest = NAN;
+    return errors;
+}
+
 /* ---- files ---- */
 
 /* A field, with the comma before it; nothing is known: empty. */

@@ -33,6 +33,17 @@ pada_study_mean pada_study_table_difference(const pada_study_table *table,
                                             const pada_study_pair *pair, pada_study_column column);
 double pada_study_standard_error(const pada_study_mean *mean);
 
+/* Test accuracies of networks that were trained alone, against the truth table: means over runs of the means over their
+ * seeds, in points. */
+typedef struct pada_study_errors {
+    int n;           /* runs of which both are known */
+    double mean;     /* test minus truth; NaN for none */
+    double absolute; /* the same without signs */
+    double largest;  /* of those */
+} pada_study_errors;
+
+pada_study_errors pada_study_table_errors(const pada_study_table *table);
+
 /* Append study.csv (a line for each run and seed), summary.csv (for each run) and differences.csv (for each pair and column). */
 void pada_study_table_write(const pada_study_table *table, pada_text *out);
 void pada_study_table_write_summary(const pada_study_table *table, pada_text *out);

@@ -44,5 +44,8 @@ expect_out_has 'random %'
 { echo arch,builtin; sed -n "s/.*name: cell493, arch: '\(.*\)'.*/\1,90.00/p" "$studies/nb201-retrain.yaml"; } >"$work/truth.csv"
 tiny nb201-retrain --only cell493,cell5161 --set cells=1 --set batch-size=500 --truth "$work/truth.csv"
 expect_out_has 'its truth'
+expect_out_has '1 network alone, test minus truth: mean difference -'
+tiny nb201-retrain --only cell493,cell5161 --set cells=1 --set batch-size=500 --truth "$work/truth.csv" --json # nothing is done again
+expect_out_has '{"against_truth": 1, "mean_difference": -'
 check "$(grep -c '^cell493,0,done,.*,90,' "$work/nb201-retrain/study.csv")" -eq 1
 finish

@@ -85,12 +85,42 @@ static void files_have_a_line_for_each(void **state)
     pada_text_deinit(&text);
 }
 
+static void networks_alone_are_held_against_the_truth(void **state)
+{
+    static pada_study_run alone[] = {{.name = "a", .is_alone = true},
+                                     {.name = "b", .is_alone = true},
+                                     {.name = "supernet"},
+                                     {.name = "not there", .is_alone = true},
+                                     {.name = "no truth", .is_alone = true}};
+    const pada_study_plan networks = {.runs = alone, .n_runs = 5};
+    static const double tests[] = {93, 94, 90, 90, 90}, truths[] = {93, 93, 91, 10, NAN};
+    static const int run_of[] = {0, 0, 1, 2, 4}; /* a has two seeds: 93.5 against 93 */
+    pada_study_row rows[5];
+    const pada_study_table table = {&networks, rows, 5};
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        pada_study_row_init(&rows[i], run_of[i], (uint64_t)i);
+        rows[i].values[PADA_STUDY_TEST_TOP1] = tests[i];
+        rows[i].values[PADA_STUDY_FOUND_TRUTH] = truths[i];
+    }
+    pada_study_errors errors = pada_study_table_errors(&table);
+    assert_int_equal(errors.n, 2);
+    CHECK_CLOSE(errors.mean, -0.25, 1e-12);
+    CHECK_CLOSE(errors.absolute, 0.75, 1e-12);
+    CHECK_CLOSE(errors.largest, 1, 1e-12);
+    errors = pada_study_table_errors(&(pada_study_table){&networks, rows, 0});
+    assert_int_equal(errors.n, 0);
+    assert_true(isnan(errors.mean) && isnan(errors.absolute) && isnan(errors.largest));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(means_are_over_seeds),
         cmocka_unit_test(differences_are_of_common_seeds),
         cmocka_unit_test(files_have_a_line_for_each),
+        cmocka_unit_test(networks_alone_are_held_against_the_truth),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
