@@ -112,7 +112,7 @@ static pada_status check_usage(const pada_auto *a)
     if (a->plan_file.length == 0)
         return PADA_FAIL(PADA_EINVAL, "--out has to be a flag: give --out %s", a->out);
     if (!a->data) return PADA_FAIL(PADA_EINVAL, "no images: give --data DIR");
-    return pada_run_check_folder(a->out);
+    return pada_run_check_folder(a->out, a->data);
 }
 
 /* Limits that cannot be kept are said now, not after the supernet. */

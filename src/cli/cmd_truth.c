@@ -380,7 +380,7 @@ static pada_status make_table(truth *t, const pada_options *options)
         fwrite(pada_builtin_truth, 1, pada_builtin_truth_bytes, stdout);
         return PADA_OK;
     }
-    if (pada_job_leads()) PADA_TRY(pada_run_check_folder(t->out));
+    if (pada_job_leads()) PADA_TRY(pada_run_check_folder(t->out, t->data_name));
     PADA_TRY(open_all(t));
     const pada_standalone_desc desc = describe_trainings(t);
     PADA_TRY(pada_team_agree(team, prepare(t, options, &desc)));

@@ -44,6 +44,37 @@ unsigned pada_folder_has_splits(const char *where)
            (no_test ? 0 : PADA_SPLIT_BIT(PADA_SPLIT_TEST));
 }
 
+/* The place, or what there is of the way to it, without links. */
+static bool resolve(const char *place, char path[PATH_MAX])
+{
+    char part[PATH_MAX];
+
+    if (snprintf(part, sizeof part, "%s", place) >= PATH_MAX) return false;
+    while (!realpath(part, path)) {
+        char *slash = strrchr(part, '/');
+        if (!slash) return realpath(".", path) != NULL;
+        slash[slash == part] = '\0'; /* "/" stays */
+        if (slash == part && part[1] == '\0') return realpath("/", path) != NULL;
+    }
+    return true;
+}
+
+bool pada_folder_would_take(const char *where, const char *place)
+{
+    char root[PATH_MAX], path[PATH_MAX];
+    pada_folder_splits in;
+
+    if (!pada_folder_is_data(where) || pada_folder_find_splits(&in, where) != PADA_OK ||
+        !resolve(place, path))
+        return false;
+    for (int split = 0; split < PADA_N_SPLITS; split++) {
+        if (!in.roots[split][0] || !realpath(in.roots[split], root)) continue;
+        const size_t n = strlen(root);
+        if (strncmp(path, root, n) == 0 && (path[n] == '/' || path[n] == '\0')) return true;
+    }
+    return false;
+}
+
 static bool has_other(const char *where, pada_split split)
 {
     for (int other = 0; other < PADA_N_SPLITS; other++)

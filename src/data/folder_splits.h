@@ -21,6 +21,8 @@ typedef struct pada_folder_splits {
 
 /* Whether there are classes with images, in splits or flat. Takes no memory, as the next one. */
 bool pada_folder_is_data(const char *where);
+/* Whether something at `place`, which need not be there yet, would be taken for a class, or for a part of one. */
+bool pada_folder_would_take(const char *where, const char *place);
 /* The PADA_SPLIT_BITs that such a folder has, or gets by setting images aside. */
 unsigned pada_folder_has_splits(const char *where);
 

@@ -103,7 +103,7 @@ static pada_status check_usage(const pada_retraining *r)
     if (!r->out) return PADA_FAIL(PADA_EINVAL, "no run folder: give --out RUN");
     if (!r->arch && !r->from)
         return PADA_FAIL(PADA_EINVAL, "which network? give --arch ARCH or --from RUN");
-    return pada_run_check_folder(r->out);
+    return pada_run_check_folder(r->out, NULL);
 }
 
 /* Takes what no flag gave from the run of the supernet. */
@@ -122,6 +122,7 @@ static pada_status open_data(pada_retraining *r, const pada_training_host *host)
     pada_dataset_desc desc = {.where = r->data_name, .image_size = (int)r->space_args.image_size};
     unsigned splits;
 
+    PADA_TRY(pada_run_check_folder(r->out, r->data_name));
     PADA_TRY(pada_dataset_splits(r->data_name, &splits));
     r->test = pada_split_to_report(splits);
     desc.splits = PADA_SPLIT_BIT(PADA_SPLIT_TRAIN) | PADA_SPLIT_BIT(r->test);

@@ -153,7 +153,7 @@ pada_status pada_training_run(pada_training *t, const pada_options *options,
     pada_text config = {0}, start = {0};
 
     if (!t->out) return PADA_FAIL(PADA_EINVAL, "no run folder: give --out RUN");
-    PADA_TRY(pada_run_check_folder(t->out));
+    PADA_TRY(pada_run_check_folder(t->out, t->data_name));
     PADA_TRY(open_all(t, host));
     pada_options_dump(options, &config);
     pada_status st = config.status;

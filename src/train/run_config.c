@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "data/folder_splits.h"
 #include "train/run_starts.h"
 
 #define CONFIG_FILE "config.yaml"
@@ -51,10 +52,15 @@ static bool find_stranger(DIR *dir, char *name, size_t bytes)
     return false;
 }
 
-pada_status pada_run_check_folder(const char *run)
+pada_status pada_run_check_folder(const char *run, const char *data)
 {
     pada_text config = {0};
     char name[256];
+
+    if (data && pada_folder_would_take(data, run))
+        return PADA_FAIL(PADA_EINVAL,
+                         "%s: among the images of %s, where it would be a class; give another one",
+                         run, data);
 
     pada_text_add(&config, "%s/" CONFIG_FILE, run);
     PADA_TRY(config.status);

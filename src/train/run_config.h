@@ -20,8 +20,9 @@ void pada_run_lock_release(pada_run_lock *lock);
 
 /* Whether a run may be begun or continued in the folder: one that is not there, has nothing in it
  * (names that begin with a dot do not count) or is a run already. Another one is PADA_EINVAL naming
- * something that is in it. Nothing is written. */
-pada_status pada_run_check_folder(const char *run);
+ * something that is in it. So is one among the classes of the image folder `data` (NULL: not known, or no folder). Nothing is
+ * written. */
+pada_status pada_run_check_folder(const char *run, const char *data);
 
 /* Compares a configuration (lines `key: value`, as pada_options_dump writes them) with
  * RUN/config.yaml, if that is there: PADA_EINVAL naming the keys that differ. `except` ends with NULL:

@@ -87,4 +87,21 @@ expect_out_has 'images 16 test '
 make_photos "$work/flat" 1 .:20
 pada data info "$work/flat"
 expect_out_has '  images     52 train, 12 val, 16 test, '
+# A run among the classes would be one of them the next time; beside the folders of splits it is none.
+cell='|nor_conv_3x3~0|+|none~0|skip_connect~1|+|skip_connect~0|avg_pool_3x3~1|nor_conv_1x1~2|'
+ln -s flat "$work/link"
+cd "$work/flat" || exit 1
+for out in "$work/flat/run" "$work/link/new/run" run; do
+    for command in auto train "retrain --arch $cell" 'truth --networks 1'; do
+        # shellcheck disable=SC2086
+        pada $command --data "$work/flat" --out "$out"
+        expect_usage_error "among the images of $work/flat, where it would be a class"
+    done
+done
+cd "$work" || exit 1
+pada train --data two --out two/train/ant/run
+expect_usage_error 'among the images of two'
+check "$(find "$work/flat" "$work/two" -name 'run*' | wc -l)" -eq 0
+pada train --data two --channels 2 --cells 1 --image-size 8 --epochs 1 --batch-size 8 --validate 0 --quiet --out two/run
+expect_rc 0
 finish

@@ -219,16 +219,16 @@ static void test_bad_starts(void **state)
 static void test_foreign_folders(void **state)
 {
     (void)state;
-    assert_ok(pada_run_check_folder(scratch_path("none")));
-    assert_ok(pada_run_check_folder(scratch_dir));
+    assert_ok(pada_run_check_folder(scratch_path("none"), NULL));
+    assert_ok(pada_run_check_folder(scratch_dir, NULL));
     scratch_write(scratch_path(".hidden"), "", 0);
     scratch_write(scratch_path("config.yaml.tmp.77"), "", 0);
-    assert_ok(pada_run_check_folder(scratch_dir));
+    assert_ok(pada_run_check_folder(scratch_dir, NULL));
     scratch_write(scratch_path("config.yml"), "", 0);
-    assert_int_equal(pada_run_check_folder(scratch_dir), PADA_EINVAL);
+    assert_int_equal(pada_run_check_folder(scratch_dir, NULL), PADA_EINVAL);
     assert_non_null(strstr(pada_message(), ": no run folder, and not empty: it has 'config.yml'"));
     scratch_write(scratch_path("config.yaml"), "", 0);
-    assert_ok(pada_run_check_folder(scratch_dir));
+    assert_ok(pada_run_check_folder(scratch_dir, NULL));
 }
 
 static void test_orphans(void **state)
@@ -323,7 +323,7 @@ static void test_oom(void **state)
     write_checkpoint("00000002.safetensors");
     assert_survives_oom(newest_afresh(), (void)0);
     assert_survives_oom(store("lr: 1\n", "{\"backend\": \"cpu\"}"), (void)0);
-    assert_survives_oom(pada_run_check_folder(scratch_dir), (void)0);
+    assert_survives_oom(pada_run_check_folder(scratch_dir, NULL), (void)0);
     scratch_write(scratch_path("metrics.csv"), "seconds\n1\n", 10);
     assert_survives_oom(pada_run_cost_read(scratch_dir, &found, &cost), (void)0);
 }
