@@ -376,6 +376,22 @@ static void add_predict(writer *w)
                   net->layers[last].shape.c, (long long)w->places[last]);
 }
 
+/* Both files or neither: the source is written before weights are replaced, and replaced after them. */
+static pada_status replace_files(const writer *w)
+{
+    const pada_export_desc *desc = w->desc;
+    pada_writer *source;
+
+    PADA_TRY(pada_writer_begin(&source, desc->file));
+    pada_status st = pada_writer_write(source, w->out.data, w->out.length);
+    if (st == PADA_OK && desc->weights_file)
+        st = pada_file_replace(desc->weights_file, w->weights,
+                               (size_t)w->n_weights * sizeof *w->weights);
+    if (st == PADA_OK) return pada_writer_commit(source);
+    pada_writer_abort(source);
+    return st;
+}
+
 static pada_status write_files(writer *w)
 {
     const pada_export_desc *desc = w->desc;
@@ -393,10 +409,7 @@ static pada_status write_files(writer *w)
     pada_text_add(&w->out, "static const layer layers[] = {\n%s};\n\n", pada_text_str(&w->table));
     add_predict(w);
     PADA_TRY(w->out.status);
-    if (desc->weights_file)
-        PADA_TRY(pada_file_replace(desc->weights_file, w->weights,
-                                   (size_t)w->n_weights * sizeof *w->weights));
-    return pada_file_replace(desc->file, w->out.data, w->out.length);
+    return replace_files(w);
 }
 
 static pada_status write_c(const pada_export_desc *desc)

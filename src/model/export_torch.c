@@ -201,34 +201,46 @@ static void add_file_name(pada_text *out, const char *path)
     pada_text_add(out, "\"");
 }
 
-static pada_status write_module(const pada_export_desc *desc, const char *weights)
+static void add_module(const pada_export_desc *desc, const char *weights, pada_text *out)
 {
     const pada_data_card *card = &desc->about->card;
-    pada_text out = {0};
 
-    pada_text_add(&out, "# ");
-    pada_export_title(desc, &out);
-    pada_text_add(&out, "; made by %s\n", desc->about->program);
-    pada_text_add(&out, "# input [N, 3, %d, %d]: %s; output: logits [N, %d]\n",
+    pada_text_add(out, "# ");
+    pada_export_title(desc, out);
+    pada_text_add(out, "; made by %s\n", desc->about->program);
+    pada_text_add(out, "# input [N, 3, %d, %d]: %s; output: logits [N, %d]\n",
                   desc->net->layers[0].shape.h, desc->net->layers[0].shape.w,
                   desc->normalises ? "pixels / 255" : "(pixels / 255 - MEAN) / STD",
                   card->n_classes);
-    pada_text_add(&out, "import json\nimport os\n\nimport torch\nimport torch.nn.functional as F\n"
-                        "from torch import nn\n\nWEIGHTS = ");
-    add_file_name(&out, weights);
-    pada_text_add(&out, "  # beside this file\nCLASSES = ");
-    (void)pada_export_classes(desc, &out); /* the text has its status */
-    pada_text_add(&out, "\nMEAN = ");
-    pada_export_numbers(card->mean, PADA_IMAGE_CHANNELS, &out);
-    pada_text_add(&out, "\nSTD = ");
-    pada_export_numbers(card->deviation, PADA_IMAGE_CHANNELS, &out);
-    pada_text_add(&out, "\n\n\n");
-    add_class(desc, &out);
-    pada_text_add(&out, "\n\n");
-    pada_text_add(&out, loader, desc->name);
-    pada_status st = out.status;
-    if (st == PADA_OK) st = pada_file_replace(desc->file, out.data, out.length);
-    pada_text_deinit(&out);
+    pada_text_add(out, "import json\nimport os\n\nimport torch\nimport torch.nn.functional as F\n"
+                       "from torch import nn\n\nWEIGHTS = ");
+    add_file_name(out, weights);
+    pada_text_add(out, "  # beside this file\nCLASSES = ");
+    (void)pada_export_classes(desc, out); /* the text has its status */
+    pada_text_add(out, "\nMEAN = ");
+    pada_export_numbers(card->mean, PADA_IMAGE_CHANNELS, out);
+    pada_text_add(out, "\nSTD = ");
+    pada_export_numbers(card->deviation, PADA_IMAGE_CHANNELS, out);
+    pada_text_add(out, "\n\n\n");
+    add_class(desc, out);
+    pada_text_add(out, "\n\n");
+    pada_text_add(out, loader, desc->name);
+}
+
+/* Both files or neither: the module is written before weights are replaced, and replaced after them. */
+static pada_status write_files(const pada_export_desc *desc, const char *weights)
+{
+    pada_text text = {0};
+    pada_writer *module = NULL;
+
+    add_module(desc, weights, &text);
+    pada_status st = text.status;
+    if (st == PADA_OK) st = pada_writer_begin(&module, desc->file);
+    if (st == PADA_OK) st = pada_writer_write(module, text.data, text.length);
+    if (st == PADA_OK) st = write_weights(desc, weights);
+    pada_text_deinit(&text);
+    if (st == PADA_OK) return pada_writer_commit(module);
+    pada_writer_abort(module);
     return st;
 }
 
@@ -273,8 +285,7 @@ static pada_status write_torch(const pada_export_desc *desc)
                   desc->weights_file ? desc->weights_file : desc->file);
     pada_status st = weights.status;
     if (st == PADA_OK) st = check_weights_file(desc, weights.data);
-    if (st == PADA_OK) st = write_weights(desc, weights.data);
-    if (st == PADA_OK) st = write_module(desc, weights.data);
+    if (st == PADA_OK) st = write_files(desc, weights.data);
     pada_text_deinit(&weights);
     return st;
 }

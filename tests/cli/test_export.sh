@@ -146,6 +146,18 @@ check "$(find "$work" -name 'y*' | wc -l)" -eq 0
 pada export "$work/single" --to torch --out "$work/nn.py"
 expect_rc 0
 grep -q '^class net_nn(nn.Module)' "$work/nn.py" || complain 'the module hides what it needs'
+# What cannot be written leaves the weights of the last time alone.
+for to in c torch; do
+    echo old >"$work/old.weights"
+    for out in /dev/full "$work/none/net"; do
+        pada export "$work/single" --to $to --out $out --weights-file "$work/old.weights"
+        refused 1 "$out"
+        check "$(cat "$work/old.weights")" = old
+    done
+    pada export "$work/single" --to $to --out "$work/kept.$to" --weights-file "$work/none/weights"
+    refused 1 'none/weights'
+    check ! -e "$work/kept.$to"
+done
 for module in nn spos; do python3 -m py_compile "$work/$module.py" || complain "$module.py is no Python"; done
 pada eval "$work/single" --arch "$cell" --logits "$work/single/config.yaml"
 expect_usage_error 'config.yaml: would replace'
