@@ -1,10 +1,20 @@
 /* launch.c - whether mpirun or srun started this process among others. */
 #include "base/launch.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/mem.h"
 #include "base/text.h"
+
+extern char **environ;
+
+/* Open MPI; MPICH and Intel MPI; srun. */
+static const char *const local_ranks[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                          "SLURM_LOCALID"};
+enum { N_LOCAL_RANKS = sizeof local_ranks / sizeof *local_ranks };
 
 /* The first of n variables that holds a number from `min` on; -1: none does. */
 static int first_number(const char *const *names, int n, int64_t min)
@@ -31,10 +41,38 @@ int pada_launched_processes(void)
 
 int pada_launched_local_rank(void)
 {
-    /* Open MPI; MPICH and Intel MPI; srun. */
-    static const char *const ranks[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-                                        "SLURM_LOCALID"};
-    const int rank = first_number(ranks, 3, 0);
+    const int rank = first_number(local_ranks, N_LOCAL_RANKS, 0);
 
     return rank > 0 ? rank : 0;
+}
+
+static bool begins_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* Whether a variable, NAME=VALUE, says that there are other processes, or how to reach them. */
+static bool is_about_others(const char *variable)
+{
+    static const char *const families[] = {"OMPI_", "ORTE_", "PRTE_", "PMIX_", "PMI_"};
+
+    for (int i = 0; i < N_LOCAL_RANKS; i++)
+        if (begins_with(variable, local_ranks[i])) return false;
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (begins_with(variable, families[i])) return true;
+    return false;
+}
+
+pada_status pada_launch_environment(char ***out)
+{
+    size_t n = 0, kept = 0;
+    void *memory;
+
+    while (environ && environ[n])
+        n++;
+    PADA_TRY(pada_calloc(&memory, n + 1, sizeof **out));
+    *out = memory;
+    for (size_t i = 0; i < n; i++)
+        if (!is_about_others(environ[i])) (*out)[kept++] = environ[i];
+    return PADA_OK;
 }

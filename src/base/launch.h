@@ -2,6 +2,8 @@
 #ifndef PADA_BASE_LAUNCH_H
 #define PADA_BASE_LAUNCH_H
 
+#include "base/status.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -12,6 +14,11 @@ int pada_launched_processes(void);
 
 /* Which of them this one is among those of its machine, from 0; 0 where a launcher does not say it. */
 int pada_launched_local_rank(void);
+
+/* The environment of this process without what makes it one of several, for programs that it starts to work by themselves. They
+ * keep their number on the machine, and so their device. A new array, NULL behind the last, to be freed with pada_free; the
+ * strings are those of the environment. */
+pada_status pada_launch_environment(char ***out);
 
 #ifdef __cplusplus
 }

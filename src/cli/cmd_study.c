@@ -1,20 +1,19 @@
 /* cmd_study.c - `pada study`: many runs of a file, one table. */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cli/command.h"
+#include "cli/job_team.h"
 #include "cli/stop_signal.h"
 #include "cli/study_print.h"
 #include "cli/study_process.h"
 #include "cli/study_results.h"
 #include "cli/study_run.h"
+#include "cli/study_same.h"
+#include "run/training_host.h"
 #include "train/run_config.h"
-
-enum { PATIENCE_SECONDS = 30 };
 
 typedef struct study {
     const char *data, *out, *only, *seeds, *last_set;
@@ -170,6 +169,19 @@ static pada_status open_plan(study *s, const pada_options *options)
     return choose_runs(s);
 }
 
+/* The threads of a run: an equal part of those of this process. */
+static pada_status share_threads(study *s)
+{
+    int64_t *threads = &s->request.engine.threads;
+
+    if (*threads > 0) return PADA_OK;
+    PADA_TRY(pada_host_threads(&(pada_training_host){.team = pada_job_team()}, &s->request.engine));
+    if (s->jobs < 2) return PADA_OK;
+    *threads = (*threads > 0 ? *threads : pada_threads_default()) / s->jobs;
+    if (*threads == 0) *threads = 1;
+    return PADA_OK;
+}
+
 static pada_status make_jobs(study *s)
 {
     if (s->out)
@@ -185,10 +197,7 @@ static pada_status make_jobs(study *s)
                                       .is_chosen = s->is_chosen,
                                       .sets = s->sets,
                                       .n_sets = s->n_sets};
-    if (s->jobs > 1 && s->engine.threads == 0) {
-        const int share = pada_threads_default() / (int)s->jobs;
-        s->request.engine.threads = share > 0 ? share : 1;
-    }
+    PADA_TRY(share_threads(s));
     return pada_study_jobs_init(&s->all, &s->request);
 }
 
@@ -216,7 +225,7 @@ static pada_status run_report(const study *s, const pada_command_line *line)
 
     pada_text_add(&log, "%s/report.log", s->folder.data);
     pada_status st = log.status;
-    if (st == PADA_OK) st = pada_process_start(&process, line, log.data, &s->lock);
+    if (st == PADA_OK) st = pada_process_start(&process, line, log.data);
     if (st == PADA_OK) st = pada_process_wait(process, &code);
     if (st == PADA_OK && code != 0) st = pada_last_line(log.data, &reason);
     if (st == PADA_OK && code != 0) fprintf(stderr, "pada: no page: %s\n", pada_text_str(&reason));
@@ -272,32 +281,28 @@ static pada_status check_failures(const study *s)
                      s->folder.data);
 }
 
-/* Processes of a study that was killed hold its folder until they have written their checkpoints. */
+/* Process 0 has the folder. */
 static pada_status take_folder(study *s, const volatile sig_atomic_t *stop)
 {
-    const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000};
-    const double start = pada_clock_seconds();
-    pada_status st;
-
-    while ((st = pada_run_lock_take(&s->lock, s->folder.data)) == PADA_EINVAL &&
-           pada_clock_seconds() - start < PATIENCE_SECONDS && !*stop)
-        (void)nanosleep(&pause, NULL);
-    return st;
+    if (!pada_job_leads()) return PADA_OK;
+    return pada_run_lock_await(&s->lock, s->folder.data, PADA_STUDY_PATIENCE, stop);
 }
 
-static pada_status run_jobs(study *s)
+static pada_status run_jobs(study *s, const pada_options *options)
 {
     const volatile sig_atomic_t *stop = pada_stop_signal();
+    pada_team *team = pada_job_team();
+    pada_status st = PADA_OK;
 
-    PADA_TRY(take_folder(s, stop));
-    const pada_status st =
-        s->jobs == 0
-            ? PADA_OK
-            : pada_study_jobs_run(&s->all, &(pada_study_running){.n_at_once = (int)s->jobs,
-                                                                 .max_seconds = s->max_seconds,
-                                                                 .quiet = s->quiet,
-                                                                 .stop = stop,
-                                                                 .lock = &s->lock});
+    PADA_TRY(pada_team_agree(team, take_folder(s, stop)));
+    if (s->jobs > 0) {
+        PADA_TRY(pada_study_check_same(team, options, &s->all));
+        st = pada_study_jobs_run(&s->all, &(pada_study_running){.team = team,
+                                                                .n_at_once = (int)s->jobs,
+                                                                .max_seconds = s->max_seconds,
+                                                                .quiet = s->quiet,
+                                                                .stop = stop});
+    }
     pada_stop_signal_end(); /* nobody asks for requests any more */
     return st;
 }
@@ -308,11 +313,14 @@ static pada_status do_study(study *s, const pada_options *options)
 
     PADA_TRY(open_plan(s, options));
     PADA_TRY(make_jobs(s));
-    pada_status st = s->dry_run ? print_jobs(s, &out) : run_jobs(s);
+    pada_status st = s->dry_run ? print_jobs(s, &out) : run_jobs(s, options);
+    if (!pada_job_leads()) goto out;
     if (st == PADA_OK && !s->dry_run) st = report(s, &out);
     if (st == PADA_OK) fputs(pada_text_str(&out), stdout);
+    if (st == PADA_OK) st = check_failures(s);
+out:
     pada_text_deinit(&out);
-    return st == PADA_OK ? check_failures(s) : st;
+    return st;
 }
 
 static pada_status run(void *self, const pada_options *options)
@@ -348,7 +356,8 @@ const pada_command pada_command_study = {
         "same command resumes a study that was stopped or killed; a stage that was done with other "
         "options is refused. A run that fails is named at the end and does not stop the others. "
         "Then DIR has study.csv (a line for each run and seed), summary.csv (means and deviations "
-        "over seeds), differences.csv (of pairs of runs, seed by seed) and report.html.",
+        "over seeds), differences.csv (of pairs of runs, seed by seed) and report.html. With "
+        "`mpirun -n K` processes on one or many machines share the runs.",
     .usage = "pada study FILE.yaml [--data DIR] [--truth FILE.csv] [--out DIR] [options]",
     .words = "FILE.yaml",
     .examples =
@@ -361,6 +370,7 @@ const pada_command pada_command_study = {
     .prepare = prepare,
     .bind = bind,
     .stoppable = true,
+    .in_team = true,
     .run = run,
     .deinit = deinit,
 };

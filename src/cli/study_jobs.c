@@ -18,7 +18,7 @@ enum { MAX_JOBS = 20000 };
 
 const char *pada_study_state_name(pada_study_state state)
 {
-    static const char *const names[] = {"to do", "there", "running", "done", "stopped", "failed"};
+    static const char *const names[] = {"to do", "there", "done", "stopped", "failed"};
 
     return names[state];
 }

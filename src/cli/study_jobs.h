@@ -32,7 +32,6 @@ typedef struct pada_study_request {
 typedef enum pada_study_state {
     PADA_STUDY_TO_DO,
     PADA_STUDY_THERE, /* from an earlier start */
-    PADA_STUDY_RUNNING,
     PADA_STUDY_DONE,
     PADA_STUDY_STOPPED,
     PADA_STUDY_FAILED,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/launch.h"
 #include "base/mem.h"
 
 #define THIS_PROGRAM "/proc/self/exe"
@@ -18,21 +19,20 @@
 enum { NOT_STARTED = 127, BY_SIGNAL = 128 };
 
 /* In the new process: what it may do between fork and exec is little. */
-static void become(const char *const *words, int log, const pada_run_lock *lock, pid_t parent)
+static void become(const char *const *words, char *const *environment, int log, pid_t parent)
 {
     const int nothing = open("/dev/null", O_RDONLY);
 
     if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 ||
         dup2(log, STDERR_FILENO) < 0)
         _exit(NOT_STARTED);
-    if (lock->fd > 0 && fcntl(lock->fd - 1, F_SETFD, 0) != 0) _exit(NOT_STARTED);
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent) _exit(NOT_STARTED);
-    execv(THIS_PROGRAM, (char *const *)words);
+    execve(THIS_PROGRAM, (char *const *)words, environment);
     _exit(NOT_STARTED);
 }
 
-static pada_status start(pid_t *out, const char *const *words, const char *log,
-                         const pada_run_lock *lock)
+static pada_status start(pid_t *out, const char *const *words, char *const *environment,
+                         const char *log)
 {
     const pid_t parent = getpid();
     const int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -40,28 +40,28 @@ static pada_status start(pid_t *out, const char *const *words, const char *log,
     if (fd < 0) return PADA_FAIL(PADA_EIO, "%s: %s", log, strerror(errno));
     fflush(NULL); /* nothing is to be written twice */
     *out = fork();
-    if (*out == 0) become(words, fd, lock, parent);
+    if (*out == 0) become(words, environment, fd, parent);
     const int reason = errno;
     close(fd);
     if (*out < 0) return PADA_FAIL(PADA_EIO, "a new process: %s", strerror(reason));
     return PADA_OK;
 }
 
-pada_status pada_process_start(pid_t *out, const pada_command_line *line, const char *log,
-                               const pada_run_lock *lock)
+pada_status pada_process_start(pid_t *out, const pada_command_line *line, const char *log)
 {
     pada_command_line program = {0};
-    const char **words;
+    const char **words = NULL;
+    char **environment = NULL;
 
     pada_command_line_add(&program, "pada");
     for (int i = 0; i < line->n && line->text.status == PADA_OK; i++)
         pada_command_line_add(&program, pada_text_str(&line->text) + line->at[i]);
     pada_status st = line->text.status;
     if (st == PADA_OK) st = pada_command_line_words(&program, &words);
-    if (st == PADA_OK) {
-        st = start(out, words, log, lock);
-        pada_free(words);
-    }
+    if (st == PADA_OK) st = pada_launch_environment(&environment);
+    if (st == PADA_OK) st = start(out, words, environment, log);
+    pada_free(environment);
+    pada_free(words);
     pada_command_line_deinit(&program);
     return st;
 }

@@ -5,12 +5,10 @@
 #include <sys/types.h>
 
 #include "cli/command_line.h"
-#include "train/run_config.h"
 
-/* Starts this program with the words; what it says is appended to the file. It gets SIGTERM when this process dies, and
- * holds the lock with it as long as it lives. */
-pada_status pada_process_start(pid_t *out, const pada_command_line *line, const char *log,
-                               const pada_run_lock *lock);
+/* Starts this program with the words, by itself also where this process is one of several (base/launch.h); what it says is
+ * appended to the file. It gets SIGTERM when the thread that made this call ends. */
+pada_status pada_process_start(pid_t *out, const pada_command_line *line, const char *log);
 /* Waits for the end of a process. */
 pada_status pada_process_wait(pid_t process, int *code);
 /* Whether it has ended, without waiting; *code is its exit code, 128 and the signal where one ended it. */

@@ -1,33 +1,40 @@
-/* study_run.c - runs the stages of a study, several at once. */
+/* study_run.c - runs the stages of a study: process 0 hands out the runs, each process does the stages of those it has, one
+ * child process after the other. */
 #include "cli/study_run.h"
 
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/mem.h"
+#include "base/pool.h"
 #include "cli/progress.h"
 #include "cli/study_process.h"
+#include "dist/farm.h"
+#include "train/run_config.h"
 
 enum { PAUSE_NS = 20 * 1000 * 1000 };
 
-/* A process that works on a job. */
-typedef struct worker {
-    pada_study_job *job; /* NULL: it has nothing to do */
-    pid_t process;
-    double start; /* clock */
-    pada_text log;
-} worker;
+/* What became of a run: its first stages are done, and this is what the next one came to. A task is the number of a run, its
+ * chain. */
+typedef struct outcome {
+    int n_done;             /* those of earlier starts among them */
+    pada_study_state state; /* of the next stage, if there is one */
+    char message[PADA_MESSAGE_BYTES];
+} outcome;
 
 typedef struct runner {
     pada_study_jobs *jobs;
     const pada_study_running *how;
-    worker *workers; /* [how->n_at_once], owned */
+    pada_farm *farm;
     double start;
-    bool is_stopping;
+    atomic_bool has_failed; /* this process, not one of its runs */
+    bool *is_taken;         /* [n_chains] of process 0, owned */
 } runner;
 
 static void say(const runner *r, const char *format, ...) PADA_PRINTF(2, 3);
@@ -39,182 +46,283 @@ static void say(const runner *r, const char *format, ...)
     va_start(args, format);
     vfprintf(stderr, format, args);
     va_end(args);
-    fputc('\n', stderr);
 }
 
-/* ---- choosing ---- */
-
-/* The first job of the chain that is not done; NULL: there is nothing to do in it, or one is on its way or has failed. */
-static pada_study_job *next_of_chain(const pada_study_jobs *jobs, int *at)
-{
-    const int chain = jobs->of[*at].chain;
-    pada_study_job *next = NULL;
-
-    for (; *at < jobs->n && jobs->of[*at].chain == chain; ++*at) {
-        pada_study_job *job = &jobs->of[*at];
-        if (!next && job->state != PADA_STUDY_THERE && job->state != PADA_STUDY_DONE) next = job;
-    }
-    return next && next->state == PADA_STUDY_TO_DO ? next : NULL;
-}
-
-static pada_study_job *next_job(const pada_study_jobs *jobs)
-{
-    for (int at = 0; at < jobs->n;) {
-        pada_study_job *job = next_of_chain(jobs, &at);
-        if (job) return job;
-    }
-    return NULL;
-}
-
-/* ---- one job ---- */
-
-/* The job failed for a reason that this process knows. */
-static pada_status give_up(const runner *r, pada_study_job *job, const char *why)
-{
-    job->state = PADA_STUDY_FAILED;
-    pada_text_add(&job->message, "%s", why);
-    say(r, "%s: %s failed: %s", job->name.data, pada_study_stage_name(job->stage), why);
-    return job->message.status;
-}
-
-static pada_status begin(const runner *r, worker *w, pada_study_job *job)
-{
-    pada_text shown = {0};
-    pada_status st = pada_study_job_choose(r->jobs, job);
-
-    if (st != PADA_OK) return st == PADA_ENOMEM ? st : give_up(r, job, pada_message());
-    w->log.length = 0;
-    pada_text_add(&w->log, "%s/%s.log", r->jobs->request->out, job->name.data);
-    pada_command_line_print(&job->line, &shown);
-    st = w->log.status != PADA_OK ? w->log.status : shown.status;
-    if (st == PADA_OK) say(r, "$ %s", shown.data);
-    pada_text_deinit(&shown);
-    if (st == PADA_OK) st = pada_process_start(&w->process, &job->line, w->log.data, r->how->lock);
-    if (st != PADA_OK) return st;
-    w->job = job;
-    w->start = pada_clock_seconds();
-    job->state = PADA_STUDY_RUNNING;
-    return PADA_OK;
-}
-
-static pada_status finish(const runner *r, worker *w, int code)
-{
-    pada_study_job *job = w->job;
-    char took[PADA_DURATION];
-    pada_text line = {0};
-    pada_status st = PADA_OK;
-
-    w->job = NULL;
-    if (code == 0) {
-        job->state = PADA_STUDY_DONE;
-        say(r, "%s: %s done in %s", job->name.data, pada_study_stage_name(job->stage),
-            pada_duration(pada_clock_seconds() - w->start, took));
-        return pada_study_job_record(job);
-    }
-    if (code == pada_status_exit_code(PADA_ESTOPPED) || r->is_stopping) {
-        job->state = PADA_STUDY_STOPPED;
-        return PADA_OK;
-    }
-    st = pada_last_line(w->log.data, &line);
-    if (st == PADA_OK && line.length == 0) pada_text_add(&line, "exit code %d", code);
-    if (st == PADA_OK) st = give_up(r, job, pada_text_str(&line));
-    pada_text_deinit(&line);
-    return st;
-}
-
-/* ---- all ---- */
-
-static void stop_workers(runner *r)
-{
-    r->is_stopping = true;
-    for (int i = 0; i < r->how->n_at_once; i++)
-        if (r->workers[i].job) (void)kill(r->workers[i].process, SIGTERM);
-}
-
-/* Whether it is time to stop; the first time the processes are told. */
-static void look_at_clock(runner *r)
+static bool must_stop(const runner *r)
 {
     const double limit = r->how->max_seconds;
 
-    if (r->is_stopping) return;
-    if (*r->how->stop || (limit > 0 && pada_clock_seconds() - r->start >= limit)) stop_workers(r);
+    return *pada_farm_stop(r->farm) || r->has_failed ||
+           (limit > 0 && pada_clock_seconds() - r->start >= limit);
 }
 
-static pada_status look_at_worker(runner *r, worker *w)
+static bool is_there(const pada_study_job *job)
 {
-    bool ended;
-    int code;
-
-    if (w->job) {
-        PADA_TRY(pada_process_ended(w->process, &ended, &code));
-        if (ended) PADA_TRY(finish(r, w, code));
-    }
-    if (w->job || r->is_stopping) return PADA_OK;
-    pada_study_job *job = next_job(r->jobs);
-    return job ? begin(r, w, job) : PADA_OK;
+    return job->state == PADA_STUDY_THERE || job->state == PADA_STUDY_DONE;
 }
 
-static bool is_busy(const runner *r)
+/* The first job of a chain. */
+static pada_study_job *first_of(const pada_study_jobs *jobs, int chain)
 {
-    for (int i = 0; i < r->how->n_at_once; i++)
-        if (r->workers[i].job) return true;
-    return !r->is_stopping && next_job(r->jobs);
+    pada_study_job *job = jobs->of;
+
+    while (job->chain != chain)
+        job++;
+    return job;
 }
 
-static pada_status work(runner *r)
+static pada_study_job *next_of(const pada_study_jobs *jobs, pada_study_job *job)
+{
+    pada_study_job *next = job + 1;
+
+    return next < jobs->of + jobs->n && next->chain == job->chain ? next : NULL;
+}
+
+/* ---- one stage ---- */
+
+/* The stage failed, for a reason that is its own or that of its child process. */
+static void give_up(const runner *r, const pada_study_job *job, const char *why, outcome *out)
+{
+    out->state = PADA_STUDY_FAILED;
+    (void)strncat(out->message, why, sizeof out->message - 1);
+    say(r, "%s: %s failed: %s\n", job->name.data, pada_study_stage_name(job->stage), out->message);
+}
+
+/* Waits for a child process, which is told to stop when this one is. */
+static pada_status await(const runner *r, pid_t process, int *code, bool *was_stopped)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    bool ended = false;
 
-    while (is_busy(r)) {
-        look_at_clock(r);
-        for (int i = 0; i < r->how->n_at_once; i++)
-            PADA_TRY(look_at_worker(r, &r->workers[i]));
+    *was_stopped = false;
+    for (;;) {
+        PADA_TRY(pada_process_ended(process, &ended, code));
+        if (ended) return PADA_OK;
+        if (!*was_stopped && must_stop(r)) {
+            *was_stopped = true;
+            (void)kill(process, SIGTERM);
+        }
         (void)nanosleep(&pause, NULL);
+    }
+}
+
+/* A device that one of several machines lacks would fail the runs of all others as fast as that one takes them. */
+static pada_status check_device(const runner *r, const pada_study_job *job, int code,
+                                const char *why)
+{
+    if (pada_team_size(r->how->team) == 1 || code != pada_status_exit_code(PADA_EDEVICE))
+        return PADA_OK;
+    return PADA_FAIL(PADA_EDEVICE, "%s: %s failed: %s", job->name.data,
+                     pada_study_stage_name(job->stage), why);
+}
+
+static pada_status judge_stage(const runner *r, const pada_study_job *job, int code,
+                               const char *log, outcome *out)
+{
+    pada_text why = {0};
+
+    pada_status st = pada_last_line(log, &why);
+    if (st == PADA_OK && why.length == 0) pada_text_add(&why, "exit code %d", code);
+    if (st == PADA_OK) st = check_device(r, job, code, pada_text_str(&why));
+    if (st == PADA_OK) give_up(r, job, pada_text_str(&why), out);
+    pada_text_deinit(&why);
+    return st;
+}
+
+static pada_status run_command(const runner *r, const pada_study_job *job, const char *log,
+                               outcome *out)
+{
+    const double start = pada_clock_seconds();
+    char took[PADA_DURATION];
+    pada_text shown = {0};
+    bool was_stopped;
+    pid_t process;
+    int code;
+
+    pada_command_line_print(&job->line, &shown);
+    pada_status st = shown.status;
+    if (st == PADA_OK) say(r, "$ %s\n", shown.data);
+    pada_text_deinit(&shown);
+    if (st == PADA_OK) st = pada_process_start(&process, &job->line, log);
+    if (st == PADA_OK) st = await(r, process, &code, &was_stopped);
+    if (st != PADA_OK) return st;
+    if (code == 0) {
+        out->state = PADA_STUDY_DONE;
+        say(r, "%s: %s done in %s\n", job->name.data, pada_study_stage_name(job->stage),
+            pada_duration(pada_clock_seconds() - start, took));
+        return pada_study_job_record(job);
+    }
+    if (!was_stopped && code != pada_status_exit_code(PADA_ESTOPPED))
+        return judge_stage(r, job, code, log, out);
+    out->state = PADA_STUDY_STOPPED;
+    return PADA_OK;
+}
+
+/* A child process of a study that was killed may still be writing there, on this machine or another one. */
+static pada_status wait_for_folder(const runner *r, const pada_study_job *job)
+{
+    pada_run_lock lock = {0};
+
+    if (!pada_path_is_dir(job->folder.data)) return PADA_OK;
+    const pada_status st =
+        pada_run_lock_await(&lock, job->folder.data, PADA_STUDY_PATIENCE, pada_farm_stop(r->farm));
+    pada_run_lock_release(&lock);
+    return st;
+}
+
+static pada_status run_stage(const runner *r, pada_study_job *job, outcome *out)
+{
+    pada_text log = {0};
+    pada_status st = wait_for_folder(r, job);
+
+    if (st == PADA_OK) st = pada_study_job_choose(r->jobs, job);
+    if (st != PADA_OK && st != PADA_ENOMEM) {
+        give_up(r, job, pada_message(), out);
+        return PADA_OK;
+    }
+    if (st == PADA_OK) pada_text_add(&log, "%s/%s.log", r->jobs->request->out, job->name.data);
+    if (st == PADA_OK) st = log.status;
+    if (st == PADA_OK) st = run_command(r, job, log.data, out);
+    pada_text_deinit(&log);
+    return st;
+}
+
+/* ---- one run ---- */
+
+static pada_status run_chain(const runner *r, int chain, outcome *out)
+{
+    *out = (outcome){.state = PADA_STUDY_DONE};
+    for (pada_study_job *job = first_of(r->jobs, chain); job; job = next_of(r->jobs, job)) {
+        if (!is_there(job)) {
+            out->state = PADA_STUDY_TO_DO;
+            if (must_stop(r)) return PADA_OK;
+            PADA_TRY(run_stage(r, job, out));
+            if (out->state != PADA_STUDY_DONE) return PADA_OK;
+        }
+        out->n_done++;
     }
     return PADA_OK;
 }
 
-/* After a failure of this process: nobody is left behind. */
-static void wait_for_all(runner *r)
+/* Does run after run until none is left. */
+static pada_status work(void *context, int worker, int thread)
 {
-    int code;
+    runner *r = context;
+    outcome found;
+    int chain;
 
-    stop_workers(r);
-    for (int i = 0; i < r->how->n_at_once; i++)
-        if (r->workers[i].job) (void)pada_process_wait(r->workers[i].process, &code);
+    (void)worker;
+    (void)thread;
+    while (pada_farm_take(r->farm, &chain)) {
+        const pada_status st = run_chain(r, chain, &found);
+        if (st != PADA_OK) {
+            r->has_failed = true;
+            return pada_farm_fail(r->farm, st);
+        }
+        PADA_TRY(pada_farm_keep(r->farm, &chain, &found));
+    }
+    return PADA_OK;
 }
 
+/* ---- all, on process 0 ---- */
+
+static bool is_to_do(const runner *r, int chain)
+{
+    const pada_study_job *job = first_of(r->jobs, chain);
+
+    while (job && is_there(job))
+        job = next_of(r->jobs, (pada_study_job *)job);
+    return job && !r->is_taken[chain];
+}
+
+static bool take_chain(void *user, void *task)
+{
+    const runner *r = user;
+
+    if (must_stop(r)) return false;
+    for (int chain = 0; chain < r->jobs->n_chains; chain++)
+        if (is_to_do(r, chain)) {
+            r->is_taken[chain] = true;
+            *(int *)task = chain;
+            return true;
+        }
+    return false;
+}
+
+static void put_chain_back(void *user, const void *task)
+{
+    const runner *r = user;
+
+    r->is_taken[*(const int *)task] = false;
+}
+
+static pada_status keep_chain(void *user, const void *task, const void *result)
+{
+    const runner *r = user;
+    const outcome *found = result;
+    pada_study_job *job = first_of(r->jobs, *(const int *)task);
+
+    for (int i = 0; i < found->n_done && job; i++, job = next_of(r->jobs, job))
+        if (!is_there(job)) job->state = PADA_STUDY_DONE;
+    if (!job) return PADA_OK;
+    job->state = found->state;
+    pada_text_add(&job->message, "%s", found->message);
+    return job->message.status;
+}
+
+/* What is left belongs to runs that were stopped, unless they failed. */
 static pada_status judge(const runner *r)
 {
-    int n_done = 0, n_stopped = 0;
+    int n_done = 0, n_left = 0, failed = -1;
 
     for (int i = 0; i < r->jobs->n; i++) {
-        const pada_study_state state = r->jobs->of[i].state;
-        n_done += state == PADA_STUDY_THERE || state == PADA_STUDY_DONE;
-        n_stopped += state == PADA_STUDY_STOPPED;
+        const pada_study_job *job = &r->jobs->of[i];
+        if (job->state == PADA_STUDY_FAILED) failed = job->chain;
+        n_done += is_there(job);
+        n_left += !is_there(job) && job->chain != failed;
     }
-    if (!r->is_stopping && n_stopped == 0) return PADA_OK;
+    if (n_left == 0) return PADA_OK;
     return PADA_FAIL(PADA_ESTOPPED,
                      "stopped with %d of %d stages done; the same command resumes it", n_done,
                      r->jobs->n);
 }
 
+static pada_status work_in_threads(runner *r)
+{
+    const int n = r->how->n_at_once < r->jobs->n_chains ? r->how->n_at_once : r->jobs->n_chains;
+    pada_pool *pool;
+
+    if (n == 0) return PADA_OK;
+    PADA_TRY(pada_pool_create(&pool, n));
+    const pada_status st = pada_pool_try(pool, n, work, r);
+    pada_pool_destroy(pool);
+    return st;
+}
+
+static pada_status lead(runner *r)
+{
+    const pada_farm_source source = {
+        .user = r, .take = take_chain, .put_back = put_chain_back, .keep = keep_chain};
+    void *taken;
+
+    PADA_TRY(pada_calloc(&taken, (size_t)r->jobs->n_chains, sizeof *r->is_taken));
+    r->is_taken = taken;
+    pada_farm_begin(r->farm, &source);
+    const pada_status own = work_in_threads(r), all = pada_farm_end(r->farm);
+    pada_free(r->is_taken);
+    if (all != PADA_OK) return all;
+    return own == PADA_OK ? judge(r) : own;
+}
+
 pada_status pada_study_jobs_run(pada_study_jobs *jobs, const pada_study_running *how)
 {
     runner r = {.jobs = jobs, .how = how, .start = pada_clock_seconds()};
-    char message[PADA_MESSAGE_BYTES];
-    void *workers;
 
-    PADA_TRY(pada_calloc(&workers, (size_t)how->n_at_once, sizeof *r.workers));
-    r.workers = workers;
-    pada_status st = work(&r);
-    if (st != PADA_OK) {
-        snprintf(message, sizeof message, "%s", pada_message());
-        wait_for_all(&r);
-        st = PADA_FAIL(st, "%s", message);
-    }
-    for (int i = 0; i < how->n_at_once; i++)
-        pada_text_deinit(&r.workers[i].log);
-    pada_free(workers);
-    return st == PADA_OK ? judge(&r) : st;
+    PADA_TRY(pada_farm_open(&r.farm, &(pada_farm_desc){.team = how->team,
+                                                       .task_bytes = sizeof(int),
+                                                       .result_bytes = sizeof(outcome),
+                                                       .stop = how->stop}));
+    const pada_status st = pada_farm_leads(r.farm) ? lead(&r) : work_in_threads(&r);
+    const pada_status others = pada_farm_close(r.farm);
+    return st == PADA_OK ? others : st;
 }

@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "data/folder_splits.h"
@@ -32,6 +34,19 @@ pada_status pada_run_lock_take(pada_run_lock *lock, const char *run)
     }
     lock->fd = fd + 1;
     return PADA_OK;
+}
+
+pada_status pada_run_lock_await(pada_run_lock *lock, const char *run, double seconds,
+                                const volatile sig_atomic_t *stop)
+{
+    const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000};
+    const double start = pada_clock_seconds();
+    pada_status st;
+
+    while ((st = pada_run_lock_take(lock, run)) == PADA_EINVAL && !*stop &&
+           pada_clock_seconds() - start < seconds)
+        (void)nanosleep(&pause, NULL);
+    return st;
 }
 
 void pada_run_lock_release(pada_run_lock *lock)

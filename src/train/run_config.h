@@ -2,6 +2,8 @@
 #ifndef PADA_TRAIN_RUN_CONFIG_H
 #define PADA_TRAIN_RUN_CONFIG_H
 
+#include <signal.h>
+
 #include "data/data_card.h"
 
 #ifdef __cplusplus
@@ -16,6 +18,10 @@ typedef struct pada_run_lock {
 /* Makes the folder and takes it; one that another process holds is PADA_EINVAL. The lock goes with
  * the process, however that ends. */
 pada_status pada_run_lock_take(pada_run_lock *lock, const char *run);
+/* The same for a folder that may be in use by processes that are about to end: waits for so many seconds at most, and not
+ * longer than until *stop is not 0. */
+pada_status pada_run_lock_await(pada_run_lock *lock, const char *run, double seconds,
+                                const volatile sig_atomic_t *stop);
 void pada_run_lock_release(pada_run_lock *lock);
 
 /* Whether a run may be begun or continued in the folder: one that is not there, has nothing in it

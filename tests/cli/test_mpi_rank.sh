@@ -47,7 +47,7 @@ for n in 2 4 8; do
 done
 
 # ---- commands that processes would do twice
-for command in "probe bounds $work/one" "auto --data builtin --out $work/auto" "study $work/none.yaml"; do
+for command in "probe bounds $work/one" "auto --data builtin --out $work/auto"; do
     # shellcheck disable=SC2086 # a list of options
     pada_of 2 $command
     expect_rc 2

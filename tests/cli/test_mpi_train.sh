@@ -42,17 +42,20 @@ same_bits() {
         expect_same "$work/$name" "$work/$name$n"
     done
 }
-counts='2 8' same_bits pada train --method pada $small --epochs 2 --validate 100
-counts=4 same_bits spos train --method spos --accumulate 2 $small --batch-size 150 --epochs 1 --validate 0
+counts='2 4 8'
+same_bits pada train --method pada $small --epochs 2 --validate 100
+same_bits spos train --method spos --accumulate 2 $small --batch-size 150 --epochs 1 --validate 0
 counts=2 same_bits fairnas train --method fairnas $small --epochs 1 --validate 0
-counts=2 same_bits macro train --space macro --method magic_a --channels 4 --image-size 16 \
+same_bits macro train --space macro --method magic_a --channels 4 --image-size 16 \
     --batch-size 500 --epochs 1 --validate 0 --threads 1 --quiet
-counts=2 same_bits retrain retrain --arch '|nor_conv_3x3~0|+|skip_connect~0|none~1|+|none~0|none~1|nor_conv_1x1~2|' \
+same_bits macro_pada train --space macro --method pada --channels 4 --image-size 16 \
+    --batch-size 500 --epochs 2 --validate 0 --threads 1 --quiet
+same_bits retrain retrain --arch '|nor_conv_3x3~0|+|skip_connect~0|none~1|+|none~0|none~1|nor_conv_1x1~2|' \
     $small --epochs 1 --ema 0.9 --keep-best test --validate 100
-for file in last.safetensors best.safetensors test.json confusion.csv; do
+for n in $counts; do for file in last.safetensors best.safetensors test.json confusion.csv; do
     check -s "$work/retrain/$file"
-    cmp "$work/retrain/$file" "$work/retrain2/$file" >"$work/cmp" 2>&1 || complain "$(cat "$work/cmp")"
-done
+    cmp "$work/retrain/$file" "$work/retrain$n/$file" >"$work/cmp" 2>&1 || complain "$(cat "$work/cmp")"
+done; done
 
 # ---- a process dies; another number of processes resumes, and then one
 endless="train --method pada $small --epochs 2000 --validate 100 --checkpoint-steps 1"
