@@ -288,6 +288,11 @@ PADA_API pada_status pada_model_predict(pada_model *model, const uint8_t *rgb, i
 PADA_API pada_status pada_model_predict_file(pada_model *model, const char *path,
                                              float *probabilities);
 
+/* What it gets on the first `limit` images (0: all). They must have its classes, its size, and its normalisation, as those of
+ * pada_run_images have; others are PADA_EDATA or PADA_EINVAL. */
+PADA_API pada_status pada_model_evaluate(pada_model *model, const pada_images *images, int limit,
+                                         pada_evaluation *out);
+
 /* Zero means the default for every field. */
 typedef struct pada_export_config {
     int keep_norms;   /* not 0: batch norms are not multiplied into the convolutions before them */

@@ -35,6 +35,8 @@ def is_picture_array(value: Any) -> bool:
 
 def pictures(value: Any) -> "np.ndarray[Any, Any]":
     """Pictures as [n, height, width, 3] bytes, contiguous; a copy where they are not."""
+    if hasattr(value, "convert") and hasattr(value, "mode"):  # of Pillow: grey, transparent or with a palette, as in files
+        value = value.convert("RGB")
     array = np.asarray(value)
     if array.dtype != np.uint8:
         raise TypeError(f"pictures are arrays of uint8, and not of {array.dtype}")

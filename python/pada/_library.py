@@ -129,6 +129,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "pada_model_space": (c_char_p, [HANDLE]),
     "pada_model_predict": (STATUS, [HANDLE, POINTER(c_uint8), c_int, c_int, c_int, FLOATS]),
     "pada_model_predict_file": (STATUS, [HANDLE, c_char_p, FLOATS]),
+    "pada_model_evaluate": (STATUS, [HANDLE, HANDLE, c_int, POINTER(Evaluation)]),
     "pada_model_export": (STATUS, [HANDLE, c_char_p, c_char_p, POINTER(ExportConfig)]),
     "pada_run_train": (STATUS, [c_char_p, FLAGS, POINTER(Observer)]),
     "pada_run_retrain": (STATUS, [c_char_p, FLAGS, POINTER(Observer)]),

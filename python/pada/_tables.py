@@ -5,8 +5,12 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, Any, Generic, Iterable, Iterator, NamedTuple, Sequence, TypeVar, overload
 
+from .errors import UsageError
+
 if TYPE_CHECKING:
     import pandas
+
+    from . import _library
 
 Row = TypeVar("Row", bound="tuple[Any, ...]")
 
@@ -30,7 +34,12 @@ class Table(Sequence[Row], Generic[Row]):
     @overload
     def __getitem__(self, i: slice) -> "Table[Row]": ...
 
+    @overload
+    def __getitem__(self, i: str) -> list[Any]: ...
+
     def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, str):
+            return self.column(i)
         return Table(self.columns, self._rows[i]) if isinstance(i, slice) else self._rows[i]
 
     def __len__(self) -> int:
@@ -39,8 +48,16 @@ class Table(Sequence[Row], Generic[Row]):
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows)
 
+    def __eq__(self, other: object) -> bool:
+        return (self.columns, self._rows) == (other.columns, other._rows) if isinstance(other, Table) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.columns, self._rows))
+
     def column(self, name: str) -> list[Any]:
-        """The values of a column, from the first row to the last."""
+        """The values of a column, from the first row to the last; table["top1"] is the same."""
+        if name not in self.columns:
+            raise UsageError(f"no column {name!r}; there are {', '.join(self.columns)}")
         i = self.columns.index(name)
         return [row[i] for row in self._rows]
 
@@ -73,6 +90,10 @@ class Count(NamedTuple):
     top1: int
     top5: int
     loss: float  # mean over the images
+
+    @classmethod
+    def _of(cls, found: "_library.Evaluation") -> "Count":
+        return cls(found.n_images, found.top1, found.top5, found.loss)
 
     @property
     def accuracy(self) -> float:

@@ -90,3 +90,9 @@ class Images(Resource):
 def class_names(n: int, get: Any) -> tuple[str, ...]:
     names = [get(i) for i in range(n)]
     return tuple(str(i) if name is None else text(name) for i, name in enumerate(names))
+
+
+def handle_of(images: Images) -> Handle:
+    if not isinstance(images, Images):
+        raise TypeError(f"images are pada.Images, and not {type(images).__name__}")
+    return images._handle

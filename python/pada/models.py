@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Optional
 from . import _library, _values
 from ._handle import Handle, Resource, begin_computing
 from ._library import check, lib, text
+from ._tables import Count
 from .errors import UsageError
-from .images import class_names
+from .images import Images, class_names, handle_of
 from .nets import net_config
 
 if TYPE_CHECKING:
@@ -42,9 +43,9 @@ class Model(Resource):
     def predict(self, pictures: Any) -> "np.ndarray[Any, Any]":
         """Probabilities of the classes, float32.
 
-        One picture gives [classes]: the path of a file, or uint8 [height, width, 3] of any size. Several give [n, classes]:
-        uint8 [n, height, width, 3], or a list of single ones. They are scaled and normalised as in the evaluation of the
-        network.
+        One picture gives [classes]: the path of a file, an image of Pillow, or uint8 [height, width, 3] of any size. Several
+        give [n, classes]: uint8 [n, height, width, 3], or a list of single ones. They are scaled and normalised as in the
+        evaluation of the network.
         """
         from . import _arrays
 
@@ -95,6 +96,15 @@ class Model(Resource):
             raise UsageError("top is about one picture")
         best = found.argsort(kind="stable")[::-1][:max(_values.whole(k, "k"), 0)]
         return [(self.classes[i], float(found[i])) for i in best]
+
+    def evaluate(self, images: Images, *, limit: int = 0) -> Count:
+        """What it gets on the first `limit` images (0: all) of its classes, its size and its normalisation:
+        Run.images("test") of its run folder."""
+        out = _library.Evaluation()
+        with self._handle as pointer, handle_of(images) as set_of_images:
+            self._handle.keep(images._handle)
+            check(lib.pada_model_evaluate(pointer, set_of_images, _values.whole(limit, "limit"), byref(out)))
+        return Count._of(out)
 
     def export(self, path: _values.PathLike, format: Optional[str] = None, *, normalise: bool = False,
                keep_norms: bool = False, name: Optional[str] = None,

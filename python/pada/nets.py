@@ -12,7 +12,7 @@ from ._handle import Handle, Resource, begin_computing
 from ._library import check, lib
 from ._tables import Count, Table
 from .errors import UsageError
-from .images import Images
+from .images import Images, handle_of
 from .spaces import Architecture, Space, in_space
 
 if TYPE_CHECKING:
@@ -78,11 +78,11 @@ class Net(Resource):
         """One network on the first `limit` images (0: all), as `pada eval` does it."""
         out = _library.Evaluation()
         path = in_space(arch, self.space)._path
-        with self._handle as pointer, _handle_of(images) as set_of_images:
+        with self._handle as pointer, handle_of(images) as set_of_images:
             self._handle.keep(images._handle)
             check(lib.pada_net_evaluate(pointer, byref(path), set_of_images, _values.whole(limit, "limit"),
                                         byref(out)))
-        return Count(out.n_images, out.top1, out.top5, out.loss)
+        return Count._of(out)
 
     def predict(self, arch: Union[Architecture, str], pixels: Any) -> "np.ndarray[Any, Any]":
         """The scores [n, classes] of one batch of pixels as Images.read gives them, at most batch_size."""
@@ -99,7 +99,7 @@ class Net(Resource):
     def rank(self, archs: Iterable[Union[Architecture, str]], images: Images, *, limit: int = 0,
              progress: Optional[ProgressCallback] = None) -> Table[Found]:
         """Networks, best first, as `pada rank` evaluates them: each in its canonical form, and equal forms once."""
-        _handle_of(images)
+        handle_of(images)
         networks = [in_space(arch, self.space) for arch in archs]
         if not networks:
             raise UsageError("no networks to rank")
@@ -125,7 +125,7 @@ class Net(Resource):
                progress: Optional[ProgressCallback] = None, **options: Any) -> Table[Found]:
         """The best networks inside limits, at most `top`, as `pada search` finds them. Further options are those of its
         algorithm: population=50."""
-        _handle_of(images)
+        handle_of(images)
         room = _values.whole(top, "top")
         if not 1 <= room <= 1000000:
             raise UsageError(f"top {room} is not in 1 to 1000000")
@@ -148,9 +148,3 @@ class Net(Resource):
 
     def __repr__(self) -> str:
         return f"<pada.Net of {self.space!r}{', closed' if self.closed else ''}>"
-
-
-def _handle_of(images: Images) -> Handle:
-    if not isinstance(images, Images):
-        raise TypeError(f"images are pada.Images, and not {type(images).__name__}")
-    return images._handle

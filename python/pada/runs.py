@@ -32,6 +32,7 @@ class Run:
 
     @property
     def path(self) -> str:
+        """The folder, as it was given."""
         return text(self._path)
 
     @property

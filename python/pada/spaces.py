@@ -148,10 +148,12 @@ class Architecture:
 
     @property
     def space(self) -> Space:
+        """Where it is from."""
         return self._space
 
     @property
     def choices(self) -> tuple[int, ...]:
+        """The number of the choice of every slot."""
         return self._choices
 
     @property

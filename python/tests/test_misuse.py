@@ -55,7 +55,7 @@ def calls(space, arch, net, model, images, run, folder):
         (net.rank, ["limit", "progress", "images"], short),
         (net.search, ["top", "max_macs", "min_params", "population", "generations", "algorithm", "progress", "seed"],
          {**short, "population": 3, "generations": 1}),
-        (net.init, [], {}), (net.load, [], {}), (net.save, [], {}), (model.predict, [], {}), (model.top, ["k"], {}),
+        (net.init, [], {}), (net.load, [], {}), (net.save, [], {}), (model.predict, [], {}), (model.top, ["k"], {}), (model.evaluate, ["images", "limit"], {}),
         (model.export, ["format", "normalise", "keep_norms", "name", "weights_file"], {}),
         (pada.Model, ["backend", "threads", "batch_size"], {}),
         (pada.Net, ["weights", "backend", "threads", "batch_size"], {}), (pada.Run, [], {}),

@@ -67,6 +67,34 @@ def test_files_that_are_no_pictures(model, tmp_path):
         model.predict("a\0b")
 
 
+def test_models_are_evaluated(model, model_folder, run):
+    with run.images("test") as images:
+        found = model.evaluate(images)
+    import json
+
+    test = json.loads((model_folder / "test.json").read_text())["last"]
+    assert found.images == 1000 and found.accuracy == test["top1"] and abs(found.loss - test["loss"]) < 1e-6
+    with pada.Run(model_folder).images("test") as images:
+        assert model.evaluate(images, limit=10).images == 10
+        with pytest.raises(pada.UsageError, match="limit"):
+            model.evaluate(images, limit=2000)
+    with pytest.raises(TypeError, match="images are pada.Images"):
+        model.evaluate(np.zeros((1, 16, 16, 3), np.uint8))
+    with pytest.raises(pada.UsageError, match="closed"):
+        model.evaluate(images)
+
+
+@pytest.mark.parametrize("mode", ["L", "1", "P", "RGBA", "LA", "CMYK"])
+def test_pictures_of_pillow_may_have_any_mode(model, tmp_path, mode):
+    Image = pytest.importorskip("PIL.Image")
+    picture = Image.fromarray(noise(20, 28, 3)).convert(mode)
+    found = model.predict(picture)
+    assert np.array_equal(found, model.predict(np.asarray(picture.convert("RGB"))))
+    if mode in ("L", "RGBA"):  # a file is read the same way
+        picture.save(tmp_path / "p.png")
+        assert np.array_equal(model.predict(tmp_path / "p.png"), found)
+
+
 def test_exports(model, tmp_path):
     for name in ("net.onnx", "net.py", "net.c", "net.safetensors"):
         model.export(tmp_path / name)

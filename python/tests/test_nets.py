@@ -49,7 +49,10 @@ def test_rankings_are_tables(net, images):
     seen = []
     table = net.rank(archs, images, limit=50, progress=seen.append)
     assert {row.arch for row in table} == set(archs) and len(table) == 8
-    assert table.column("top1") == sorted(table.column("top1"), reverse=True)
+    assert table.column("top1") == sorted(table["top1"], reverse=True)
+    with pytest.raises(pada.UsageError, match="no column 'acc'; there are arch, top1, loss, macs, params"):
+        table["acc"]
+    assert table == net.rank(archs, images, limit=50) and table != table[:1] and table != list(table)
     assert table[0].params == table[0].arch.cost.params and table[-1].macs == table[-1].arch.cost.macs
     assert [at.done for at in seen] == list(range(1, 9)) and seen[-1].total == 8 and seen[-1].top1 == table[0].top1
     assert len(table[:3]) == 3 and isinstance(table[:3], pada.Table)

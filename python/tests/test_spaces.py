@@ -107,3 +107,15 @@ def test_wrong_architectures_are_refused(space):
     for seed in (-1, 1 << 64):
         with pytest.raises(pada.UsageError):
             space.random(seed)
+
+
+def test_everything_has_a_docstring():
+    import inspect
+
+    for name in pada.__all__:
+        thing = getattr(pada, name)
+        assert inspect.getdoc(thing), name
+        for member in vars(thing) if inspect.isclass(thing) else ():
+            described = getattr(thing, member)
+            if not member.startswith("_") and (callable(described) or isinstance(described, property)):
+                assert inspect.getdoc(described), f"{name}.{member}"

@@ -1,4 +1,5 @@
 /* api_model.c - trained networks of include/pada.h. */
+#include <math.h>
 #include <stdio.h>
 
 #include "api/api_parts.h"
@@ -175,6 +176,56 @@ pada_status pada_model_predict_file(pada_model *model, const char *path, float *
     const pada_image_source source = {.path = path, .data = file.data, .bytes = file.bytes};
     const pada_status st = predict(model, &source, 1, probabilities);
     pada_file_close(&file);
+    return st;
+}
+
+/* ---- what it gets ---- */
+
+static bool is_normalised_alike(const pada_data_card *a, const pada_data_card *b)
+{
+    const double rounding = 1e-6;
+
+    for (int c = 0; c < PADA_IMAGE_CHANNELS; c++)
+        if (fabs(a->mean[c] - b->mean[c]) > rounding ||
+            fabs(a->deviation[c] - b->deviation[c]) > rounding)
+            return false;
+    return true;
+}
+
+static pada_status check_images(const pada_model *model, const pada_images *images)
+{
+    const pada_data_card *own = &model->trained.about.card;
+    const char *name = images->data->name;
+    pada_data_card card = {0};
+
+    if (!own->json) return PADA_OK;
+    pada_status st = pada_data_card_init(&card, images->data);
+    if (st == PADA_OK) st = pada_data_card_check_classes(own, &card, "the model", name);
+    if (st == PADA_OK && !is_normalised_alike(own, &card))
+        st = PADA_FAIL(PADA_EDATA, "%s: normalised otherwise than the images of the model", name);
+    pada_data_card_deinit(&card);
+    return st;
+}
+
+pada_status pada_model_evaluate(pada_model *model, const pada_images *images, int limit,
+                                pada_evaluation *out)
+{
+    pada_evaluator *evaluator;
+    pada_evaluation result;
+
+    if (!model || !images || !out) return pada__fail_null(__func__);
+    PADA_TRY(check_images(model, images));
+    PADA_TRY(
+        pada_evaluator_create(&evaluator, &(pada_evaluator_desc){.data = images->data,
+                                                                 .split = images->split,
+                                                                 .limit = limit,
+                                                                 .batch_size = model->batch_size}));
+    pada__lock_take(model->lock);
+    const pada_status st = pada__lock_give_back(
+        model->lock, pada_evaluator_run(evaluator, model->trained.engine,
+                                        &model->trained.about.path, NULL, &result));
+    pada_evaluator_destroy(evaluator);
+    if (st == PADA_OK) *out = result;
     return st;
 }
 

@@ -131,6 +131,25 @@ static void networks_are_exported(void **state)
     pada_model_close(model);
 }
 
+static void models_are_evaluated(void **state)
+{
+    pada_evaluation found = {.n_images = 7};
+    pada_images *images;
+    pada_model *model;
+
+    (void)state;
+    assert_ok(pada_model_open(&model, write_model("g.safetensors"), NULL));
+    assert_ok(pada_images_open(&images, "builtin", PADA_SPLIT_TEST, 0));
+    assert_int_equal(pada_model_evaluate(model, images, 3, &found), PADA_EDATA); /* other classes */
+    assert_non_null(strstr(pada_message(), "the model"));
+    assert_int_equal(pada_model_evaluate(NULL, images, 3, &found), PADA_EINVAL);
+    assert_int_equal(pada_model_evaluate(model, NULL, 3, &found), PADA_EINVAL);
+    assert_int_equal(pada_model_evaluate(model, images, 3, NULL), PADA_EINVAL);
+    assert_int_equal(found.n_images, 7);
+    pada_images_close(images);
+    pada_model_close(model);
+}
+
 static void wrong_uses_are_refused(void **state)
 {
     const char *file = write_model("e.safetensors");
@@ -190,6 +209,7 @@ int main(void)
         cmocka_unit_test(a_model_says_what_it_is),
         cmocka_unit_test(pictures_in_memory_and_in_files_are_the_same),
         cmocka_unit_test(networks_are_exported),
+        cmocka_unit_test(models_are_evaluated),
         cmocka_unit_test(wrong_uses_are_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };

@@ -48,6 +48,11 @@ grep -E ' (passed|failed)' "$work/log"
 grep -q '^best of 10: |' "$work/log" || fail 'the best network of the example'
 [ "$(wc -c <runs/network.onnx)" -gt 10000 ] || fail 'the network of the example'
 
+# Type hints: of the package itself, and of the example as a program of somebody.
+pip install mypy pandas-stubs || skip 'no mypy'
+"$python" -m mypy --strict --cache-dir "$work/mypy" -p pada >"$work/log" 2>&1 || fail 'type hints of the package'
+"$python" -m mypy --strict --cache-dir "$work/mypy" "$PADA_SOURCE/python/examples" >"$work/log" 2>&1 || fail 'type hints of the example'
+
 # `import pada`, median of 10, without and with numpy.
 "$python" - <<'END' || fail 'an import'
 import statistics
