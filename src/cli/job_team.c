@@ -15,11 +15,19 @@ static const pada_carrier *const carrier = NULL;
 static pada_team *team;
 static bool has_joined;
 
+#define PATIENCE_SECONDS 60.0 /* with a process that gives no sign, twice */
+
+static void warn(const char *text)
+{
+    fprintf(stderr, "pada: warning: %s\n", text);
+}
+
 pada_status pada_job_join(void)
 {
     if (has_joined) return PADA_OK;
     PADA_TRY(pada_team_join(&team, carrier));
     has_joined = true;
+    pada_team_watch(team, PATIENCE_SECONDS, warn);
     if (pada_team_rank(team) > 0 && !freopen("/dev/null", "w", stdout))
         return PADA_FAIL(PADA_EIO, "/dev/null: %s", strerror(errno));
     return PADA_OK;

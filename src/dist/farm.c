@@ -103,6 +103,10 @@ static pada_status make_room(pada_farm *f)
     f->n_asked = mem;
     PADA_TRY(pada_calloc(&mem, (size_t)f->size, sizeof *f->n_out));
     f->n_out = mem;
+    PADA_TRY(pada_calloc(&mem, (size_t)f->size, sizeof *f->heard));
+    f->heard = mem;
+    PADA_TRY(pada_calloc(&mem, (size_t)f->size, sizeof *f->n_pings));
+    f->n_pings = mem;
     return PADA_OK;
 }
 
@@ -117,6 +121,8 @@ static void give_back(pada_farm *f)
     pada_free(f->letter);
     pada_free(f->n_asked);
     pada_free(f->n_out);
+    pada_free(f->heard);
+    pada_free(f->n_pings);
     pthread_cond_destroy(&f->changed);
     pthread_mutex_destroy(&f->lock);
     pada_free(f);

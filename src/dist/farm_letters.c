@@ -5,8 +5,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "dist/farm_state.h"
+#include "dist/team_state.h"
 
 #define PAUSE_NS 500000 /* between two looks at the letters */
 
@@ -56,6 +58,8 @@ static void read_as_first(pada_farm *f, int from, pada__farm_tag tag)
 {
     const char *letter = f->letter;
 
+    f->heard[from] = pada_clock_seconds();
+    f->n_pings[from] = 0;
     switch (tag) {
     case PADA__FARM_ASK: f->n_asked[from]++; break;
     case PADA__FARM_RESULT:
@@ -70,6 +74,8 @@ static void read_as_first(pada_farm *f, int from, pada__farm_tag tag)
     case PADA__FARM_SAY: hear(f); break;
     case PADA__FARM_STOP: f->stop = 1; break;
     case PADA__FARM_BYE: f->n_gone++; break;
+    case PADA__FARM_PONG: break;
+    case PADA__FARM_PING:
     case PADA__FARM_TASK:
     case PADA__FARM_END: break; /* nobody else sends these */
     }
@@ -95,8 +101,28 @@ static pada_status hand_out(pada_farm *f)
     return PADA_OK;
 }
 
+/* Asks those that have tasks and say nothing whether they are there, and tells people of who does not answer. */
+static pada_status watch(pada_farm *f)
+{
+    const double now = pada_clock_seconds(), patience = pada__team_patience(f->desc.team);
+
+    for (int k = 1; k < f->size && patience > 0; k++) {
+        if (f->n_out[k] == 0) {
+            f->heard[k] = now;
+            f->n_pings[k] = 0;
+        }
+        if (f->n_pings[k] == 2 || now - f->heard[k] < (f->n_pings[k] + 1) * patience) continue;
+        if (f->n_pings[k]++ == 0)
+            PADA_TRY(send(f, k, PADA__FARM_PING, NULL, 0));
+        else
+            pada__team_say_silent(f->desc.team, k);
+    }
+    return PADA_OK;
+}
+
 static pada_status lead(pada_farm *f)
 {
+    PADA_TRY(watch(f));
     if (f->stop && !f->said_stop) {
         f->said_stop = true;
         PADA_TRY(send_all(f, PADA__FARM_STOP));
@@ -122,6 +148,7 @@ static pada_status read_as_other(pada_farm *f, pada__farm_tag tag)
         st = pada__farm_push(&f->tasks, f->letter);
         break;
     case PADA__FARM_STOP: f->stop = f->said_stop = 1; break;
+    case PADA__FARM_PING: st = send(f, 0, PADA__FARM_PONG, NULL, 0); break;
     case PADA__FARM_END: f->is_over = true; break;
     default: break; /* nothing else comes from process 0 */
     }

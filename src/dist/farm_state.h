@@ -17,6 +17,8 @@ typedef enum pada__farm_tag {
     PADA__FARM_FAIL,   /* to 0: words, with the status */
     PADA__FARM_SAY,    /* to 0: words, with their kind */
     PADA__FARM_STOP,   /* both ways: begin nothing any more */
+    PADA__FARM_PING,   /* from 0: are you there? */
+    PADA__FARM_PONG,   /* to 0: yes */
     PADA__FARM_END,    /* from 0: there will be nothing any more */
     PADA__FARM_BYE     /* to 0: the last letter of this process */
 } pada__farm_tag;
@@ -57,10 +59,13 @@ struct pada_farm {
 
     /* Process 0. */
     const pada_farm_source *source;
-    bool cannot_keep;         /* the source has failed to */
-    int *n_asked, *n_out;     /* [size] tasks that a process wants, and has */
-    int n_away;               /* all of n_out */
-    int n_gone;               /* processes that said goodbye */
+    bool cannot_keep;     /* the source has failed to */
+    int *n_asked, *n_out; /* [size] tasks that a process wants, and has */
+    int n_away;           /* all of n_out */
+    int n_gone;           /* processes that said goodbye */
+    double
+        *heard; /* [size] clock: the last letter of a process, or when nothing was awaited of it */
+    int *n_pings;             /* [size] since then */
     bool said_stop, said_end; /* to the others */
 
     /* The others. */

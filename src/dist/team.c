@@ -50,6 +50,7 @@ void pada_team_leave(pada_team *team)
     pada__team_drop_letters(team);
     if (team->is_open) team->carrier->close(!team->has_failed);
     pada_free(team->parcels);
+    pada_free(team->waits);
     pada_free(team);
 }
 
@@ -145,6 +146,10 @@ pada_status pada__team_listen(pada_team *team)
     PADA_TRY(team->carrier->receive(PADA_CHANNEL_ALARM, head.from, head.tag, &heard, sizeof heard,
                                     &request));
     PADA_TRY(finish_request(team, &request));
+    if (heard.status == PADA_OK) {
+        if (team->waits) team->waits[head.from] = true;
+        return PADA_OK;
+    }
     team->was_told = true;
     return pada__team_fail(team, fail_like(&heard));
 }

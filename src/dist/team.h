@@ -23,6 +23,10 @@ pada_status pada_team_end(pada_team *team, pada_status st);
 /* After pada_team_end; the process cannot join again. */
 void pada_team_leave(pada_team *team);
 
+/* Says in a line, from any thread, which process the others wait for in vain: after twice so many seconds without a sign
+ * of it, once for each wait. One process says it. Without this call nobody does. */
+void pada_team_watch(pada_team *team, double seconds, void (*say)(const char *text));
+
 int pada_team_size(const pada_team *team);
 int pada_team_rank(const pada_team *team); /* 0 .. size - 1; 0 writes files and prints */
 int pada_team_local_size(const pada_team *team);

@@ -31,12 +31,11 @@ void pada__team_drop_letters(pada_team *team)
     team->n_letters = team->cap_letters = 0;
 }
 
-pada_status pada_team_send(pada_team *team, int to, int tag, const void *data, size_t bytes)
+pada_status pada__team_post(pada_team *team, pada_channel channel, int to, int tag,
+                            const void *data, size_t bytes)
 {
     void *copy, *letters;
 
-    PADA_ASSERT(team && to != team->place.rank);
-    PADA_TRY(pada__team_listen(team));
     PADA_TRY(forget_sent(team));
     letters = team->letters;
     PADA_TRY(pada_grow(&letters, &team->cap_letters, team->n_letters + 1, sizeof *team->letters));
@@ -45,13 +44,19 @@ pada_status pada_team_send(pada_team *team, int to, int tag, const void *data, s
     if (bytes > 0) memcpy(copy, data, bytes);
     pada_parcel *letter = &team->letters[team->n_letters];
     *letter = (pada_parcel){.copy = copy};
-    const pada_status st =
-        team->carrier->send(PADA_CHANNEL_LETTER, to, tag, copy, bytes, &letter->request);
+    const pada_status st = team->carrier->send(channel, to, tag, copy, bytes, &letter->request);
     if (st == PADA_OK)
         team->n_letters++;
     else
         pada_free(copy);
     return st;
+}
+
+pada_status pada_team_send(pada_team *team, int to, int tag, const void *data, size_t bytes)
+{
+    PADA_ASSERT(team && to != team->place.rank);
+    PADA_TRY(pada__team_listen(team));
+    return pada__team_post(team, PADA_CHANNEL_LETTER, to, tag, data, bytes);
 }
 
 pada_status pada_team_poll(pada_team *team, bool *found, pada_message_head *out)

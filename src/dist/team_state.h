@@ -4,7 +4,7 @@
 
 #include "dist/team.h"
 
-/* How a process ended, as others are told. */
+/* How a process ended, as others are told; PADA_OK: it has not, and waits. */
 typedef struct pada_ending {
     int32_t status;
     char message[PADA_MESSAGE_BYTES];
@@ -27,12 +27,17 @@ struct pada_team {
     pada_parcel *letters; /* sent and not gone yet */
     int n_letters, cap_letters;
     pada_team_traffic sent;
+    /* team_silence.c: who has said that it waits since the last look, [size] owned; NULL: nobody watches. */
+    bool *waits;
+    double patience; /* seconds between two looks */
+    void (*say)(const char *text);
 };
 
 /* Between two looks at what is awaited: looks again at once, then lets others run, then sleeps. Zero-initialise. */
 typedef struct pada_team_wait {
     int n;
     double since;
+    int n_looks; /* for processes that are silent */
 } pada_team_wait;
 
 void pada__team_pause(pada_team_wait *wait);
@@ -42,7 +47,16 @@ pada_status pada__team_fail(pada_team *team, pada_status st);
 /* Fails as the process did that is the first to have said so. */
 pada_status pada__team_listen(pada_team *team);
 
-/* team_letters.c: forgets letters that are still under way. */
+/* team_silence.c: to be called now and then in a wait for what all do together. */
+pada_status pada__team_watch(pada_team *team, pada_team_wait *wait);
+/* How long one may be silent before it is asked, or asks, in seconds; 0: for ever. */
+double pada__team_patience(const pada_team *team);
+/* The line for people: process `rank` is silent. */
+void pada__team_say_silent(const pada_team *team, int rank);
+
+/* team_letters.c: sends a copy, of which nobody knows when it has gone; forgets those that are still under way. */
+pada_status pada__team_post(pada_team *team, pada_channel channel, int to, int tag,
+                            const void *data, size_t bytes);
 void pada__team_drop_letters(pada_team *team);
 
 #endif

@@ -1,8 +1,10 @@
-/* farm_member.c - a process of a farm, for test_farm_mpi.sh: farm_member all | fail RANK | stop RANK | keep */
+/* farm_member.c - a process of a farm, for test_farm_mpi.sh: farm_member all | fail RANK | stop RANK | keep | differ RANK | still RANK */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "dist/farm.h"
 #include "dist/same.h"
@@ -71,6 +73,17 @@ static void hear(void *user, int kind, const char *text)
     f->n_heard += kind == 7 && strcmp(text, "hello") == 0;
 }
 
+static int processes[64];
+
+/* Somebody does not answer: says so, and has all of them go on. */
+static void wake(const char *text)
+{
+    printf("%s\n", text);
+    fflush(stdout);
+    for (int k = 0; k < 64 && processes[k] > 0; k++)
+        kill(processes[k], SIGCONT);
+}
+
 /* What every process does; number `victim` fails or wants to stop at its fifth task. */
 static pada_status work(field *f, int rank, int victim, volatile sig_atomic_t *stop)
 {
@@ -80,7 +93,8 @@ static pada_status work(field *f, int rank, int victim, volatile sig_atomic_t *s
         const result r = {.square = (long)t.number * t.number, .by = rank};
         nanosleep(&(struct timespec){.tv_nsec = 100000 * (1 + t.number % 5)}, NULL);
         if (n == 0) pada_farm_say(f->farm, 7, "hello");
-        if (rank == victim && n == 4) {
+        if (rank == victim && n == 4 && strcmp(f->mode, "still") == 0) raise(SIGSTOP);
+        if (rank == victim && n == 4 && strcmp(f->mode, "still") != 0) {
             if (strcmp(f->mode, "fail") == 0)
                 return pada_farm_fail(f->farm, PADA_FAIL(PADA_EDATA, "rank %d is ill", rank));
             *stop = 1;
@@ -123,7 +137,10 @@ static pada_status run(pada_team *team, const char *mode, int victim)
     static field f;
     const pada_same same = {"mind", rank == victim && strcmp(mode, "differ") == 0, PADA_EDATA};
 
+    const int own = (int)getpid();
+
     f.mode = mode;
+    PADA_TRY(pada_team_all_gather(team, &own, sizeof own, processes));
     PADA_TRY(pada_team_check_same(team, &same, 1));
     PADA_TRY(pada_farm_open(&f.farm, &(pada_farm_desc){.team = team,
                                                        .task_bytes = sizeof(task),
@@ -148,6 +165,7 @@ int main(int argc, char **argv)
 #endif
     pada_status st = pada_team_join(&team, carrier);
     const bool first = pada_team_rank(team) == 0;
+    if (strcmp(mode, "still") == 0) pada_team_watch(team, 0.2, wake);
     if (st == PADA_OK) st = run(team, mode, argc > 2 ? atoi(argv[2]) : -1);
     st = pada_team_end(team, st);
     if (first && st == PADA_OK) printf("all done\n");

@@ -1,8 +1,10 @@
-/* team_member.c - one process of a team, for test_team_mpi.sh: team_member talk, or fail|die|early|all RANK. */
+/* team_member.c - one process of a team, for test_team_mpi.sh: team_member talk, fail|die|early|all RANK, or still RANK FILE. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "dist/team.h"
@@ -130,6 +132,27 @@ static pada_status talk(pada_team *team, unsigned char *bytes)
     return PADA_OK;
 }
 
+static const char *sign; /* a file that is there once somebody has been told of */
+
+static void tell(const char *text)
+{
+    FILE *file = fopen(sign, "w");
+
+    printf("%s\n", text);
+    fflush(stdout);
+    if (file) fclose(file);
+}
+
+/* Process `rank` stands still, and goes on when the others have told of it. */
+static pada_status stand_still(pada_team *team, int rank)
+{
+    pada_team_watch(team, 0.2, tell);
+    PADA_TRY(pada_team_barrier(team));
+    while (pada_team_rank(team) == rank && access(sign, F_OK) != 0)
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    return pada_team_barrier(team);
+}
+
 /* What process `rank` does while the others are in the middle of a long exchange. */
 static pada_status give_up(pada_team *team, const char *how, int rank, unsigned char *bytes)
 {
@@ -153,6 +176,10 @@ int main(int argc, char **argv)
 
     if (st == PADA_OK && argc == 2) st = talk(team, bytes);
     if (st == PADA_OK && argc == 3) st = give_up(team, argv[1], atoi(argv[2]), bytes);
+    if (st == PADA_OK && argc == 4) {
+        sign = argv[3];
+        st = stand_still(team, atoi(argv[2]));
+    }
     const bool speaks = pada_team_rank(team) == 0;
     st = pada_team_end(team, st);
     if (st != PADA_OK && speaks) fprintf(stderr, "pada: %s\n", pada_message());

@@ -26,6 +26,7 @@ ends 65 'pada: rank 0 is ill' 3 fail 0
 ends 65 'pada: process 2 of 3: rank 2 is ill' 3 fail 2
 ends 75 'pada: stopped in round 0' 3 stop 0
 ends 75 'pada: stopped in round 0' 3 stop 2
+ends 0 'process 2 of 3 gives no sign, ' 3 still 2 # stopped, until process 0 has named it
 ends 1 'pada: no room for task 50' 3 keep
 ends 65 'does not have the mind of process 0' 3 differ 2
 exit $((failures > 0))

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/launch.h"
+#include "base/mem.h"
 #include "check.h"
 #include "dist/team.h"
 
@@ -27,6 +28,29 @@ static void launchers_are_recognised(void **state)
     setenv("OMPI_COMM_WORLD_SIZE", "four", 1);
     assert_int_equal(pada_launched_processes(), 3);
     forget_launchers();
+}
+
+/* What a program gets that a process of a team starts. */
+static void children_are_by_themselves(void **state)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE",       "PMIX_RANK",     "PMI_FD",
+                                        "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PADA_CPU"};
+    char **environment;
+    int found = 0, n = 0;
+
+    (void)state;
+    for (int i = 0; i < 6; i++)
+        setenv(names[i], "3", 1);
+    CHECK_OK(pada_launch_environment(&environment));
+    for (char **one = environment; *one; one++, n++)
+        for (int i = 0; i < 6; i++)
+            if (strncmp(*one, names[i], strlen(names[i])) == 0 && (*one)[strlen(names[i])] == '=')
+                found |= 1 << i;
+    assert_int_equal(found, 1 << 3 | 1 << 4 | 1 << 5);
+    assert_true(n > 3);
+    pada_free(environment);
+    for (int i = 0; i < 6; i++)
+        unsetenv(names[i]);
 }
 
 static void processes_without_a_carrier_are_refused(void **state)
@@ -77,6 +101,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launchers_are_recognised),
+        cmocka_unit_test(children_are_by_themselves),
         cmocka_unit_test(processes_without_a_carrier_are_refused),
         cmocka_unit_test(a_team_of_one_is_nothing),
     };

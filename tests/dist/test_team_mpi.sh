@@ -31,5 +31,10 @@ ends 65 'pada: process 2 has had enough' 3 fail 2
 ends 65 'pada: process 2 has had enough' 3 early 2
 ends 66 'pada: process 0, too' 3 all 2 # several fail: the first one speaks
 ends 137 'Killed' 3 die 2
+for silent in 0 2; do # one stands still until the others have named it
+    mpirun_here 3 "$TEAM_MEMBER" still $silent "$work/sign$silent" >"$work/out" 2>"$work/err"
+    got=$?
+    if [ $got -ne 0 ] || ! grep -q "^process $silent of 3 gives no sign, " "$work/out"; then complain "exit code $got: process $silent is not named"; fi
+done
 [ "$("$TEAM_MEMBER" talk)" = '1 processes talked' ] || complain 'a process by itself'
 exit $((failures > 0))
