@@ -99,6 +99,37 @@ static inline void check_vector(const char *what, const vector *v, const double 
     free(have);
 }
 
+/* ---- weights of dense convolutions ---- */
+
+/* As the tensor cores read it. */
+static inline double rounded(double x)
+{
+    return widen(narrow(x));
+}
+
+/* Random ones, which bfloat16 holds; packed 16 bytes behind `fragment`. */
+static inline vector make_packed(const pada_conv *conv, void **fragment, uint64_t seed)
+{
+    const int64_t bytes = pada_cuda_dense_pack_bytes(conv);
+    cuda_dense_packs packs = {.n = 1};
+    vector v = make_vector((int)pada_conv_weights(conv), 2, -1, seed);
+
+    for (int i = 0; i < v.n; i++)
+        v.is[i] = (float)rounded(v.is[i]);
+    to_device(v.at, v.is, (size_t)v.n * sizeof(float));
+    assert_true(bytes % 16 == 0 && pada_cuda_dense_pack_half(conv) % 16 == 0);
+    packs.at[0] = pada_cuda_dense_pack_job(conv, 0, 16);
+    *fragment = device_memory((size_t)bytes + 16, 0xff);
+    check_cuda(pada_cuda_dense_pack(NULL, v.at, &packs, *fragment));
+    return v;
+}
+
+static inline const void *find_fragment(const pada_conv *conv, const void *fragment,
+                                        bool transposed)
+{
+    return (const char *)fragment + 16 + (transposed ? pada_cuda_dense_pack_half(conv) : 0);
+}
+
 /* ---- views ---- */
 
 typedef struct view {

@@ -7,7 +7,7 @@ typedef struct dense_case {
     pada_act act;
 } dense_case;
 
-/* Launches of jobs of different sizes, up to eight at a time. Channels that fill a group of lanes and that do not, one
+/* Launches of jobs of different sizes, as many as it takes at a time. Channels that fill a group of lanes and that do not, one
  * group of columns and several, one step of channels and several; tensors that lie in one piece and slices; taps,
  * strides and offsets; images, which have three channels. */
 static const dense_case dense_cases[] = {
@@ -86,17 +86,6 @@ typedef struct dense_job {
     int splits;
 } dense_job;
 
-static void pack_weights(dense_job *j)
-{
-    const int64_t bytes = pada_cuda_dense_pack_bytes(&j->conv);
-    cuda_dense_packs packs = {.n = 1};
-
-    assert_true(bytes % 16 == 0 && pada_cuda_dense_pack_half(&j->conv) % 16 == 0);
-    packs.at[0] = pada_cuda_dense_pack_job(&j->conv, 0, 16);
-    j->fragment = device_memory((size_t)bytes + 16, 0xff);
-    check_cuda(pada_cuda_dense_pack(NULL, j->weight.at, &packs, j->fragment));
-}
-
 static dense_job make_dense(const dense_case *k, uint64_t seed)
 {
     dense_job j = {.conv = pada_conv_make(k->c_in, k->c_out, k->kernel, k->stride, k->pad, k->act),
@@ -109,11 +98,7 @@ static dense_job make_dense(const dense_case *k, uint64_t seed)
     assert_int_equal(pada_conv_shape(&j.conv, j.in, &j.out), PADA_OK);
     j.x = make_view(j.in, k->n, k->flags, k->act, seed);
     j.dz = make_gradient(j.out, k->n, k->flags, seed + 100);
-    j.weight = make_vector((int)pada_conv_weights(&j.conv), 2, -1, seed + 200);
-    for (int i = 0; i < j.weight.n; i++)
-        j.weight.is[i] = (float)widen(narrow(j.weight.is[i]));
-    to_device(j.weight.at, j.weight.is, (size_t)j.weight.n * sizeof(float));
-    pack_weights(&j);
+    j.weight = make_packed(&j.conv, &j.fragment, seed + 200);
     return j;
 }
 
@@ -133,19 +118,12 @@ static cuda_level_conv device_dense(const dense_job *j, bool transposed)
                              .n_images = j->n,
                              .x = device_view(&j->x),
                              .dz = device_gradient(&j->dz),
-                             .fragment = (const char *)j->fragment + 16 +
-                                         (transposed ? pada_cuda_dense_pack_half(&j->conv) : 0),
+                             .fragment = find_fragment(&j->conv, j->fragment, transposed),
                              .partial = j->partial,
                              .splits = j->splits};
 }
 
 typedef enum product { OUTPUT, INPUT, WEIGHT } product;
-
-/* As the tensor cores read it. */
-static double rounded(double x)
-{
-    return widen(narrow(x));
-}
 
 /* All products of one pixel of the output and one tap. */
 static void add_products(const dense_job *j, product which, int n, int h, int w, int t,
@@ -297,8 +275,8 @@ static void test_dense_weights(void **state)
     (void)state;
     check_all_weights(dense_cases, DENSE_CASES, 0);
     check_all_weights(image_cases, IMAGE_CASES, 0);
-    check_dense_weights(dense_cases, 8, 1);
-    check_dense_weights(dense_cases, 8, 5); /* pixels that do not divide evenly */
+    check_dense_weights(dense_cases, CUDA_LEVEL_CONVS, 1);
+    check_dense_weights(dense_cases, CUDA_LEVEL_CONVS, 5); /* pixels that do not divide evenly */
     check_dense_weights(&large, 1, 0);
 }
 

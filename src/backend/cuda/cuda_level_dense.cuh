@@ -247,6 +247,62 @@ static __device__ __forceinline__ void dense_read_floats(const float *from, floa
     }
 }
 
+/* ---- products from shared memory, W = 4 ---- */
+
+/* Rows of the left matrix have channels in the order of the fragments: of 16, first the pairs 0, 2, 4, 6, and then 1, 3, 5,
+ * 7. Elements before channel c, an even number. */
+static __device__ __forceinline__ int dense_find_left(int c)
+{
+    const int pair = c % 16 / 2;
+
+    return c / 16 * 16 + pair % 2 * 8 + pair / 2 * 2;
+}
+
+/* Elements of such a row: an odd multiple of 16 bytes, so that rows of a fragment lie in different banks. */
+static __host__ __device__ inline int dense_left_pitch(int depth)
+{
+    return dense_round(depth, 16) + 8;
+}
+
+/* Adds the products of 16 M rows, `across` bytes from 16 to the next, and 16 N columns. `left` is where this lane begins to
+ * load matrices, `from` its fragments, `next` from a step to the next. Column 4q + 2t + e of 16 is acc[m][2n + t][e], for
+ * row g, and [e + 2], for row g + 8. */
+template <int M, int N>
+static __device__ __forceinline__ void dense_multiply(uint32_t left, int across, const uint4 *from,
+                                                      int next, int depth, float acc[M][2 * N][4])
+{
+#pragma unroll(N == 3 ? 1 : 2)
+    for (int k = 0; k < depth; k += 16, from += next, left += 2 * 16) {
+        uint32_t a[M][4];
+        uint4 b[N];
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            b[n] = from[32 * n];
+#pragma unroll
+        for (int m = 0; m < M; m++)
+            cuda_load_matrices(a[m], left + (uint32_t)(m * across));
+#pragma unroll
+        for (int i = 0; i < M * N; i++) {
+            cuda_mma(acc[i / N][i % N * 2], a[i / N], b[i % N].x, b[i % N].y);
+            cuda_mma(acc[i / N][i % N * 2 + 1], a[i / N], b[i % N].z, b[i % N].w);
+        }
+    }
+}
+
+/* Where a lane begins: `row` is the first of its warp. */
+static __device__ __forceinline__ uint32_t dense_find_rows(const void *left, int row, int pitch)
+{
+    const int lane = (int)threadIdx.x % 32;
+
+    return cuda_shared_address(left) + (uint32_t)(2 * ((row + lane % 16) * pitch + lane / 16 * 8));
+}
+
+static __device__ __forceinline__ const uint4 *dense_find_fragments(const void *fragment,
+                                                                    int column)
+{
+    return cuda_global((const uint4 *)fragment + column / 16 * 32 + (int)threadIdx.x % 32);
+}
+
 /* ---- packed activations; NaN stays NaN ---- */
 
 #if !defined(__CUDACC__)

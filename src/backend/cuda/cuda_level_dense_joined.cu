@@ -33,13 +33,8 @@ static __host__ __device__ inline int period_of(int channels)
     return channels % 8 == 0 ? channels : 2 * channels;
 }
 
-/* Elements of a row of the matrices, such that rows of a fragment lie in different banks (of left: an odd multiple of 16
- * bytes), or not more than two in one (of right, which is written by pairs: any multiple of 32 bytes but whole lines). */
-static __host__ __device__ inline int left_pitch(int depth)
-{
-    return dense_round(depth, 16) + 8;
-}
-
+/* Elements of a row of the right matrix, such that not more than two rows lie in one bank: it is written by pairs, and any
+ * multiple of 32 bytes does it but whole lines. */
 static __host__ __device__ inline int right_pitch(int columns)
 {
     const int pitch = dense_round(columns, 8);
@@ -76,7 +71,7 @@ static __host__ __device__ inline joined_map map_of(int rows, int depth, int col
     m.values = dense_round(m.slopes + 2 * 4 * period_of(columns), 16);
     m.others = m.values + 2 * rows * depth;
     m.met = m.others + (has_z ? 2 * rows * depth : 0);
-    m.left_pitch = left_pitch(depth);
+    m.left_pitch = dense_left_pitch(depth);
     m.right_pitch = right_pitch(columns);
     m.left = m.met + n_met * 2 * rows * columns;
     m.right = m.left + 2 * rows * m.left_pitch;
@@ -327,13 +322,6 @@ static __device__ __forceinline__ void act_piece(pada_act act, cuda_raw<8> *piec
     if (act == PADA_ACT_RELU6) limit(piece);
 }
 
-/* Rows of the left matrix have channels in the order of the fragments: of 16, first the pairs 0, 2, 4, 6, and then 1, 3, 5,
- * 7. Where channel c is, a multiple of 4. */
-static __device__ __forceinline__ int find_left(int row, int c, int pitch)
-{
-    return row * pitch + c / 16 * 16 + c % 16 / 2;
-}
-
 /* Writes the pieces of this thread to the left matrix. */
 template <bool BACK>
 static __device__ __forceinline__ void convert(const cuda_level_conv &j, const product &p,
@@ -344,8 +332,8 @@ static __device__ __forceinline__ void convert(const cuda_level_conv &j, const p
     const int bytes = count_bytes(p, tile, p.depth), period = period_of(p.depth);
     const int pitch = p.map.left_pitch, step = 16 * p.in.step, next = p.in.rows * pitch;
     const int c = at.divided ? 0 : at.channel + 4; /* of the other half */
-    const int first = find_left(at.row, at.channel, pitch);
-    const int half = find_left(at.row + (at.divided ? 1 : 0), c, pitch) - first;
+    const int first = at.row * pitch + dense_find_left(at.channel);
+    const int half = (at.row + (at.divided ? 1 : 0)) * pitch + dense_find_left(c) - first;
     const float *coefs = (const float *)shared + at.coefs;
     const char *values = shared + p.map.values, *others = shared + p.map.others;
     uint16_t *to = (uint16_t *)(shared + p.map.left) + first;
@@ -382,32 +370,14 @@ template <int M, int N>
 static __device__ __forceinline__ void multiply(const cuda_level_conv &j, const product &p, int row,
                                                 int column, char *shared)
 {
-    const int lane = (int)threadIdx.x % 32, c = column + lane % 4 * 4, depth = p.depth;
+    const int lane = (int)threadIdx.x % 32, c = column + lane % 4 * 4;
     const int next = dense_round(p.all, DENSE_COLUMNS) / 16 * 32, width = p.width;
     const int across = 2 * 16 * p.map.left_pitch, pitch = p.map.right_pitch;
-    const uint4 *from =
-        cuda_global((const uint4 *)j.fragment + (p.first + column) / 16 * 32 + lane);
     float *right = (float *)(shared + p.map.right) + (row + lane / 4) * pitch + c;
-    uint32_t left = cuda_shared_address(shared + p.map.left) +
-                    (uint32_t)(2 * ((row + lane % 16) * p.map.left_pitch + lane / 16 * 8));
     float acc[M][2 * N][4] = {};
 
-#pragma unroll(N == 3 ? 1 : 2)
-    for (int k = 0; k < depth; k += 16, from += next, left += 2 * 16) {
-        uint32_t a[M][4];
-        uint4 b[N];
-#pragma unroll
-        for (int n = 0; n < N; n++)
-            b[n] = from[32 * n];
-#pragma unroll
-        for (int m = 0; m < M; m++)
-            cuda_load_matrices(a[m], left + (uint32_t)(m * across));
-#pragma unroll
-        for (int i = 0; i < M * N; i++) {
-            cuda_mma(acc[i / N][i % N * 2], a[i / N], b[i % N].x, b[i % N].y);
-            cuda_mma(acc[i / N][i % N * 2 + 1], a[i / N], b[i % N].z, b[i % N].w);
-        }
-    }
+    dense_multiply<M, N>(dense_find_rows(shared + p.map.left, row, p.map.left_pitch), across,
+                         dense_find_fragments(j.fragment, p.first + column), next, p.depth, acc);
 #pragma unroll
     for (int n = 0; n < N; n++) {
         if (c + 16 * n >= width) break;

@@ -4,7 +4,7 @@
  * gradient of x, with the weight of a tap, and for that of this weight, with x, which the patch needs anyway for the
  * slope of the activation. Sums of weights stay in registers over all tiles of a block; then the slots of the block
  * are added up in order. Design note 0025. */
-#include "backend/cuda/cuda_level_depth.cuh"
+#include "backend/cuda/cuda_level_depth_load.cuh"
 
 enum {
     SPLITS = 4 * DEPTH_DEVICE, /* at most: partial sums have to be added up */
@@ -328,7 +328,8 @@ __global__ static void __launch_bounds__(MOST == 5 ? 192 : 256, MOST == 7 ? 1 : 
     depth_begin(j, true, (int)blockIdx.x - jobs.convs.first[k], jobs.vectors[k], &b);
     const depth_part part = depth_locate(b);
     cuda_begin_beside(jobs.convs.beside);
-    depth_stage<true>(j, b, shared);
+    const depth_chunk own = depth_own(b, shared);
+    depth_stage<true>(j, b.plan.taps, own);
     const cuda_norm<2> norm = cuda_read_norm<2>(j.x, part.c, part.slot < 0 ? 0 : 2);
     for (int t = b.turn; t < b.plan.tiles.n; t += j.splits) {
         const depth_corner corner = depth_find_tile(b, t);
@@ -344,7 +345,7 @@ __global__ static void __launch_bounds__(MOST == 5 ? 192 : 256, MOST == 7 ? 1 : 
                 i = patches; /* all of this slot are below the image */
         }
         __syncthreads(); /* coefficients are there, the window before has been read */
-        depth_load<true>(j, b, part, corner.image, (corner.h + before) >> half,
+        depth_load<true>(j, b, part, own, corner.image, (corner.h + before) >> half,
                          (corner.w + before) >> half, shared);
         __syncthreads();
         while (i < patches) {
@@ -357,7 +358,7 @@ __global__ static void __launch_bounds__(MOST == 5 ? 192 : 256, MOST == 7 ? 1 : 
             correlate_any<MOST>(b.kind,
                                 (const float *)shared + (at.row >> half) * pitch +
                                     (at.column >> half) * DEPTH_PIXEL + 2 * part.lane,
-                                pitch, depth_weights(b, shared) + 2 * part.lane, x, dx, dw);
+                                pitch, own.weights + 2 * part.lane, x, dx, dw);
             if (j.to.data) {
                 if (at.is == ALL)
                     write_patch<true>(j, at, jobs.z_is_x[k], x, &with, dx);

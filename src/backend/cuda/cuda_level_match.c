@@ -8,6 +8,9 @@
 #include "backend/cuda/cuda_level.h"
 #include "backend/cuda/cuda_match_parts.h"
 
+/* Whether depthwise convolutions run with the pointwise ones behind them; without it, one after the other. */
+enum { SEPARABLE = true };
+
 /* ---- what kernels of levels know ---- */
 
 /* bfloat16, in pairs of channels. */
@@ -131,6 +134,14 @@ void pada_cuda_choose_views(const cuda_matcher *k)
                               is_sum(q, v) && !q->instrs[i].stats &&
                               q->terms[node->first_term].kind == PADA_TERM_BATCHNORM;
         }
+    for (int u = 0; u < q->n_nodes; u++)
+        for (int t = q->nodes[u].first_term - 1; t < q->nodes[u].first_term + q->nodes[u].n_terms;
+             t++) {
+            const pada_value v = t < q->nodes[u].first_term ? q->nodes[u].x : q->terms[t].x;
+            if (v == PADA_ZERO) continue;
+            nodes[v].n_readers++;
+            nodes[v].reader = u;
+        }
     /* Every reader must know views. Without a gradient what stands in front of the norm may be gone in later stages. */
     for (int u = 0; u < q->n_nodes; u++) {
         const pada_node *node = &q->nodes[u];
@@ -197,6 +208,20 @@ static void want_fragment(const cuda_matcher *k, pada_value v)
     k->m->fragment_bytes += pada_cuda_dense_pack_bytes(&k->q->nodes[v].conv);
 }
 
+/* The pointwise convolution that runs together with the depthwise one v, since nothing else reads it; or -1. */
+static pada_value point_of(const cuda_matcher *k, pada_value v)
+{
+    const pada_program *q = k->q;
+    const cuda_node_match *match = &k->m->nodes[v];
+
+    if (!SEPARABLE || match->n_readers != 1 || !is_depth(q, v) || !is_dense(q, match->reader))
+        return -1;
+    const pada_node *point = &q->nodes[match->reader];
+    return pada_cuda_level_separable_fits(&q->nodes[v].conv, &point->conv, point->shape)
+               ? match->reader
+               : -1;
+}
+
 static cuda_part_kind forward_kind(const cuda_matcher *k, pada_value v)
 {
     if (is_depth(k->q, v)) return CUDA_PART_DEPTH_FORWARD;
@@ -218,6 +243,22 @@ static void add_operands(const cuda_matcher *k, int i, int level)
     }
 }
 
+/* Depthwise convolution i and the pointwise one behind it. */
+static void add_separable(const cuda_matcher *k, int i, pada_value point, int level)
+{
+    const pada_program *q = k->q;
+    cuda_level_part *part = add_part(k, CUDA_PART_SEPARABLE_FORWARD, level, i);
+
+    while (q->instrs[i].v != point) /* it stands in the same stage: it waits for nothing else */
+        i++;
+    add_instr(k, part, i);
+    k->m->taken[i] = 1;
+    k->m->nodes[point].ready = (cuda_when){k->stage, level};
+    want_fragment(k, point);
+    if (q->instrs[i].stats)
+        k->m->nodes[point].sums = pada_cuda_take_sums(k, q->nodes[point].shape.c);
+}
+
 static void match_forward(const cuda_matcher *k)
 {
     const pada_program *q = k->q;
@@ -227,7 +268,7 @@ static void match_forward(const cuda_matcher *k)
         const pada_value v = q->instrs[i].v;
         const pada_node *node = &q->nodes[v];
         const int level = 1 + operands_level(k, v);
-        if (k->m->nodes[v].viewed) continue;
+        if (k->m->nodes[v].viewed || k->m->taken[i]) continue;
         if (pada_cuda_is_head_forward(q, i, end)) {
             cuda_level_part *head = add_part(k, CUDA_PART_HEAD_FORWARD, level, i);
             add_instr(k, head, ++i);
@@ -236,7 +277,12 @@ static void match_forward(const cuda_matcher *k)
         }
         const bool value = pada_op_get(node->op)->role == PADA_ROLE_VALUE;
         const cuda_part_kind kind = value ? forward_kind(k, v) : CUDA_PART_GENERAL;
+        const pada_value point = value ? point_of(k, v) : -1;
         k->m->nodes[v].ready = (cuda_when){k->stage, level};
+        if (point >= 0) {
+            add_separable(k, i, point, level);
+            continue;
+        }
         if (kind == CUDA_PART_DENSE_FORWARD) want_fragment(k, v);
         if (kind == CUDA_PART_SUM && node->op == PADA_OP_CONCAT) {
             add_operands(k, i, level);

@@ -32,6 +32,7 @@ typedef enum cuda_step_kind {
 typedef enum cuda_part_kind {
     CUDA_PART_SUM, /* COMBINE_FWD, an operand of CONCAT_FWD; several COMBINE_BWD, CONCAT_BWD for one gradient */
     CUDA_PART_POOL_FORWARD,
+    CUDA_PART_SEPARABLE_FORWARD, /* CONV_FWD of a depthwise convolution and the pointwise one behind it */
     CUDA_PART_DEPTH_FORWARD,
     CUDA_PART_DENSE_FORWARD,
     CUDA_PART_POOL_GRAD,
@@ -78,9 +79,11 @@ typedef struct cuda_node_match {
     int blocks, batch; /* how many its kernel leaves, 0: none; when they are added up */
     int n_partials; /* how many begin at `partial`: its own and, of the first of several with the same weights,
                         * those of the others; 0: it is one of the others */
-    bool plain;   /* CONV: they are in the order of the weights */
-    int64_t sums; /* first of those of a kernel of levels, which also finishes them; or -1 */
-    bool viewed;  /* a sum of one batch norm that is not stored: its readers apply the norm */
+    bool plain;        /* CONV: they are in the order of the weights */
+    int64_t sums;      /* first of those of a kernel of levels, which also finishes them; or -1 */
+    bool viewed;       /* a sum of one batch norm that is not stored: its readers apply the norm */
+    int n_readers;     /* with LEVELS: how many operands of others it is */
+    pada_value reader; /* the last of them */
     cuda_when ready, complete; /* value and gradient, while matching */
 } cuda_node_match;
 
@@ -94,8 +97,9 @@ typedef struct cuda_term_match {
 
 typedef struct cuda_match {
     cuda_step *steps;
-    int *members;   /* instructions, step by step */
-    uint8_t *taken; /* [instr] while matching: cuda_match.c */
+    int *members; /* instructions, step by step */
+    uint8_t *
+        taken; /* [instr] while matching: cuda_match.c; by levels: whether a part before it has it */
     cuda_node_match *nodes;
     cuda_term_match *terms;
     cuda_level_part *parts; /* of steps LEVEL */

@@ -141,6 +141,27 @@ static cuda_result grad_to(const cuda_run *r, const cuda_level_part *part, pada_
 
 /* ---- convolutions ---- */
 
+/* A depthwise convolution and the pointwise one behind it. What stands between them is wanted where that of the gradient of
+ * weights will read it. */
+static cuda_level_conv separable_job(const cuda_run *r, const cuda_level_part *part)
+{
+    const int *members = r->d->match.members + part->first;
+    const pada_value v = r->q->instrs[members[0]].v, point = r->q->instrs[members[1]].v;
+    const pada_node *node = &r->q->nodes[v];
+    const bool trains = r->q->node_plans[v].grad.in != PADA_NOWHERE;
+
+    return (cuda_level_conv){.conv = node->conv,
+                             .in = r->q->nodes[node->x].shape,
+                             .out = r->q->nodes[point].shape,
+                             .n_images = r->q->n_images,
+                             .x = view_of(r, node->x, node->conv.act),
+                             .weight = params_at(r, node->weight),
+                             .fragment =
+                                 (char *)r->d->fragments.data + r->d->match.nodes[point].fragment,
+                             .between = trains ? pada_cuda_value(r, v).data : NULL,
+                             .to = value_to(r, point)};
+}
+
 static cuda_level_conv conv_job(const cuda_run *r, const cuda_level_part *part)
 {
     const pada_instr *instr = &r->q->instrs[r->d->match.members[part->first]];
@@ -180,6 +201,7 @@ static cudaError_t launch_convs(const cuda_run *r, cuda_part_kind kind,
     const cudaStream_t stream = r->d->stream;
 
     switch (kind) {
+    case CUDA_PART_SEPARABLE_FORWARD: return pada_cuda_level_separable_forward(stream, jobs);
     case CUDA_PART_DEPTH_FORWARD: return pada_cuda_level_depth_forward(stream, jobs);
     case CUDA_PART_DENSE_FORWARD: return pada_cuda_level_dense_forward(stream, jobs);
     case CUDA_PART_DEPTH_BACK: return pada_cuda_level_depth_back(stream, jobs);
@@ -193,7 +215,9 @@ static void run_convs(const cuda_run *r, const cuda_level_part *parts, int n, bo
     cuda_level_convs jobs = {.n = 0, .beside = beside};
 
     for (int k = 0; k < n; k++) {
-        jobs.at[jobs.n++] = conv_job(r, &parts[k]);
+        jobs.at[jobs.n++] = parts[k].kind == CUDA_PART_SEPARABLE_FORWARD
+                                ? separable_job(r, &parts[k])
+                                : conv_job(r, &parts[k]);
         if (jobs.n < CUDA_LEVEL_CONVS && k + 1 < n) continue;
         cuda_run_note(r, launch_convs(r, parts[0].kind, &jobs), "convolutions of a level");
         jobs.n = 0;
