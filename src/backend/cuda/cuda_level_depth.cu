@@ -57,15 +57,14 @@ __global__ static void __launch_bounds__(256, 3)
     const depth_part part = depth_locate(b);
     const int turns = blocks / b.plan.chunks.n;
     cuda_begin_beside(jobs.convs.beside);
-    const depth_chunk own = depth_own(b, shared);
-    depth_stage<false>(j, b.plan.taps, own);
+    depth_stage<false>(j, b.plan.taps, depth_own(b, shared));
     for (int t = b.turn; t < b.plan.tiles.n; t += turns) {
         const depth_corner corner = depth_find_tile(b, t);
         const int pitch = b.plan.window.pitch, stride = j.conv.stride;
         const int patches = depth_count_patches(b.plan.tiles, corner.w, j.out.w);
         __syncthreads(); /* coefficients are there, the window before has been read */
-        depth_load<false>(j, b, part, own, corner.image, corner.h * stride - j.conv.pad,
-                          corner.w * stride - j.conv.pad, shared);
+        depth_load<false>(j, b, part, depth_own(b, shared), corner.image,
+                          corner.h * stride - j.conv.pad, corner.w * stride - j.conv.pad, shared);
         __syncthreads();
         for (int i = part.slot < 0 ? patches : part.slot; i < patches; i += b.slots) {
             const depth_spot at = depth_find_patch(b.plan.tiles, i);
@@ -74,7 +73,7 @@ __global__ static void __launch_bounds__(256, 3)
             depth_convolve_any(b.kind,
                                (const float *)shared + at.row * stride * pitch +
                                    at.column * stride * DEPTH_PIXEL + 2 * part.lane,
-                               pitch, own.weights + 2 * part.lane, sums);
+                               pitch, depth_weights(b, shared) + 2 * part.lane, sums);
             const int h = corner.h + at.row, w = corner.w + at.column;
             if (h + DEPTH_HIGH <= j.out.h && w + DEPTH_STRIP <= j.out.w)
                 write_patch<true>(j, corner.image, h, w, part.c, sums, &tally);

@@ -328,8 +328,7 @@ __global__ static void __launch_bounds__(MOST == 5 ? 192 : 256, MOST == 7 ? 1 : 
     depth_begin(j, true, (int)blockIdx.x - jobs.convs.first[k], jobs.vectors[k], &b);
     const depth_part part = depth_locate(b);
     cuda_begin_beside(jobs.convs.beside);
-    const depth_chunk own = depth_own(b, shared);
-    depth_stage<true>(j, b.plan.taps, own);
+    depth_stage<true>(j, b.plan.taps, depth_own(b, shared));
     const cuda_norm<2> norm = cuda_read_norm<2>(j.x, part.c, part.slot < 0 ? 0 : 2);
     for (int t = b.turn; t < b.plan.tiles.n; t += j.splits) {
         const depth_corner corner = depth_find_tile(b, t);
@@ -345,8 +344,8 @@ __global__ static void __launch_bounds__(MOST == 5 ? 192 : 256, MOST == 7 ? 1 : 
                 i = patches; /* all of this slot are below the image */
         }
         __syncthreads(); /* coefficients are there, the window before has been read */
-        depth_load<true>(j, b, part, own, corner.image, (corner.h + before) >> half,
-                         (corner.w + before) >> half, shared);
+        depth_load<true>(j, b, part, depth_own(b, shared), corner.image,
+                         (corner.h + before) >> half, (corner.w + before) >> half, shared);
         __syncthreads();
         while (i < patches) {
             const int pitch = b.plan.window.pitch;
@@ -358,7 +357,7 @@ __global__ static void __launch_bounds__(MOST == 5 ? 192 : 256, MOST == 7 ? 1 : 
             correlate_any<MOST>(b.kind,
                                 (const float *)shared + (at.row >> half) * pitch +
                                     (at.column >> half) * DEPTH_PIXEL + 2 * part.lane,
-                                pitch, own.weights + 2 * part.lane, x, dx, dw);
+                                pitch, depth_weights(b, shared) + 2 * part.lane, x, dx, dw);
             if (j.to.data) {
                 if (at.is == ALL)
                     write_patch<true>(j, at, jobs.z_is_x[k], x, &with, dx);
