@@ -130,6 +130,20 @@ static inline const void *find_fragment(const pada_conv *conv, const void *fragm
     return (const char *)fragment + 16 + (transposed ? pada_cuda_dense_pack_half(conv) : 0);
 }
 
+/* Adds up the partial sums of n weights. */
+static inline double *add_partials(const float *partial, int splits, int n)
+{
+    double *sums = calloc((size_t)n, sizeof *sums);
+    float *have = calloc((size_t)(splits * n), sizeof *have);
+
+    assert_true(sums && have);
+    from_device(have, partial, (size_t)(splits * n) * sizeof *have);
+    for (int i = 0; i < splits * n; i++)
+        sums[i % n] += have[i];
+    free(have);
+    return sums;
+}
+
 /* ---- views ---- */
 
 typedef struct view {

@@ -246,16 +246,12 @@ static void check_dense_weights(const dense_case *cases, int n, int splits)
     check_cuda(pada_cuda_level_dense_weights(NULL, &launch));
     for (int k = 0; k < n; k++) {
         dense_job *j = &jobs[k];
-        double *want = dense_products(j, WEIGHT), *sums = zeros(j->weight.n);
-        float *have = calloc((size_t)(j->splits * j->weight.n), sizeof *have);
+        double *want = dense_products(j, WEIGHT);
+        double *sums = add_partials(j->partial, j->splits, j->weight.n);
         char what[60];
-        from_device(have, j->partial, (size_t)(j->splits * j->weight.n) * sizeof *have);
-        for (int i = 0; i < j->splits * j->weight.n; i++)
-            sums[i % j->weight.n] += have[i];
         snprintf(what, sizeof what, "weights of %d to %d channels", cases[k].c_in, cases[k].c_out);
         check_numbers(what, sums, want, j->weight.n, 2e-3, ROUNDED_OTHERWISE);
         check_cuda(cudaFree(j->partial));
-        free(have);
         free(want);
         free(sums);
         free_dense(j);

@@ -16,28 +16,30 @@ enum { BETWEEN = 1 << 16 };
 
 /* Launches of jobs of different sizes. Channels that fill rows of a matrix and that do not, one chunk of them and several, also
  * a narrow one at the end, more and fewer behind the product; rows that are whole patches and that are not, images of one
- * tile and of several, of which the last one is short. */
+ * tile and of several, of which the last one is short. The large ones are without norms behind, so that no gradient is rounded
+ * the other way. */
 static const separable_case cases[] = {
     {16, 16, 3, 1, 1, 1, 32, 32, 2, FINISH | BETWEEN, PADA_ACT_RELU},
     {32, 32, 5, 1, 1, 2, 16, 16, 3, NORM | FINISH, PADA_ACT_RELU},
     {64, 64, 3, 1, 2, 2, 8, 8, 3, NORM | AFFINE | FINISH | BETWEEN, PADA_ACT_RELU6},
-    {36, 36, 5, 1, 2, 4, 9, 7, 2, NORM | FINISH | BETWEEN | GRADIENT, PADA_ACT_RELU},
-    {16, 32, 3, 2, 1, 1, 17, 19, 2, FINISH | BETWEEN, PADA_ACT_RELU},
-    {72, 72, 5, 2, 2, 4, 13, 11, 1, NORM | AFFINE | FINISH | BETWEEN, PADA_ACT_RELU},
-    {40, 24, 7, 1, 1, 3, 6, 5, 3, NORM | FINISH, PADA_ACT_NONE},
+    {36, 36, 5, 1, 2, 4, 9, 7, 2, NORM | FINISHES | BETWEEN | GRADIENT, PADA_ACT_RELU},
+    {16, 32, 3, 2, 1, 1, 17, 19, 2, FINISH | BETWEEN | GRADIENT | ACCUMULATE, PADA_ACT_RELU},
+    {72, 72, 5, 2, 2, 4, 13, 11, 1, NORM | AFFINE | FINISH | BETWEEN | GRADIENT, PADA_ACT_RELU},
+    {40, 24, 7, 1, 1, 3, 6, 5, 3, NORM | FINISH | GRADIENT, PADA_ACT_NONE},
+    {8, 20, 7, 2, 2, 6, 15, 14, 2, NORM | FINISH | ACCUMULATE, PADA_ACT_RELU},
 
     {144, 144, 3, 1, 1, 1, 7, 7, 1, NORM | FINISH | BETWEEN, PADA_ACT_RELU},
     {8, 8, 3, 1, 1, 1, 5, 3, 1, 0, PADA_ACT_NONE},
     {4, 12, 5, 1, 1, 2, 3, 4, 2, NORM | FINISH | BETWEEN | GRADIENT, PADA_ACT_RELU},
-    {20, 100, 7, 2, 1, 3, 14, 9, 2, SLICED | FINISH, PADA_ACT_RELU6},
-    {48, 16, 3, 2, 2, 2, 11, 12, 3, SLICED | ALIGNED | NORM | AFFINE | FINISH | BETWEEN,
+    {20, 100, 7, 2, 1, 3, 14, 9, 2, SLICED | FINISH | GRADIENT, PADA_ACT_RELU6},
+    {48, 16, 3, 2, 2, 2, 11, 12, 3, SLICED | ALIGNED | NORM | AFFINE | FINISH | BETWEEN | GRADIENT,
      PADA_ACT_RELU},
     {64, 128, 5, 2, 1, 2, 8, 8, 2, NORM | FINISH | BETWEEN | GRADIENT, PADA_ACT_RELU},
-    {16, 16, 5, 1, 2, 4, 30, 33, 1, NORM | FINISH | BETWEEN, PADA_ACT_RELU},
+    {16, 16, 5, 1, 2, 4, 30, 33, 1, NORM | FINISH | BETWEEN | GRADIENT | ACCUMULATE, PADA_ACT_RELU},
 
     {200, 20, 3, 1, 1, 1, 4, 3, 2, NORM | FINISH | BETWEEN | GRADIENT, PADA_ACT_RELU},
-    {16, 16, 3, 1, 1, 0, 6, 6, 2, FINISH, PADA_ACT_RELU}, /* no padding, too much of it */
-    {24, 24, 5, 1, 1, 4, 5, 6, 2, NORM | AFFINE | FINISH | BETWEEN, PADA_ACT_RELU},
+    {16, 16, 3, 1, 1, 0, 6, 6, 2, FINISHES, PADA_ACT_RELU}, /* no padding, too much of it */
+    {24, 24, 5, 1, 1, 4, 5, 6, 2, NORM | AFFINE | FINISH | BETWEEN | GRADIENT, PADA_ACT_RELU},
 };
 
 enum { CASES = sizeof cases / sizeof *cases };
@@ -51,7 +53,10 @@ typedef struct separable_job {
     vector weight, point_weight;
     void *fragment;
     slice between;
+    gradient dz;
     result to;
+    float *partial;
+    int splits;
 } separable_job;
 
 static separable_job make_job(const separable_case *k, uint64_t seed)
@@ -80,7 +85,7 @@ static void free_job(separable_job *j)
     check_cuda(cudaFree(j->fragment));
 }
 
-static cuda_level_conv device_job(const separable_job *j)
+static cuda_level_conv device_job(const separable_job *j, bool transposed)
 {
     return (cuda_level_conv){.conv = j->depth,
                              .in = j->in,
@@ -88,7 +93,7 @@ static cuda_level_conv device_job(const separable_job *j)
                              .n_images = j->n,
                              .x = device_view(&j->x),
                              .weight = j->weight.at,
-                             .fragment = find_fragment(&j->point, j->fragment, false)};
+                             .fragment = find_fragment(&j->point, j->fragment, transposed)};
 }
 
 /* ---- forward ---- */
@@ -155,7 +160,7 @@ static void check_forward(const separable_case *k, int n)
         separable_job *j = &jobs[i];
         *j = make_job(&k[i], 1000 * (uint64_t)(i + 1));
         j->to = make_result(j->out, j->n, k[i].flags & FINISH, false, 400 + (uint64_t)i);
-        launch.at[i] = device_job(j);
+        launch.at[i] = device_job(j, false);
         launch.at[i].to = device_result(&j->to);
         if (!(k[i].flags & BETWEEN)) continue;
         j->between = make_between(j);
@@ -190,6 +195,120 @@ static void test_forward_rounds(void **state)
     check_forward(many, 2);
 }
 
+/* ---- backward ---- */
+
+/* The gradient of what stands between the convolutions. */
+static double *between_gradient(const separable_job *j)
+{
+    const net half = {j->half, j->n, 0, 0};
+    double *du = zeros(j->n * pada_shape_count(j->half));
+
+    FOR_EACH(&half, n, h, w, c)
+    for (int o = 0; o < j->out.c; o++)
+        du[at(&half, n, h, w, c)] +=
+            j->point_weight.is[o * j->half.c + c] * rounded(gradient_get(&j->dz, n, h, w, o));
+    return du;
+}
+
+/* Those of x and of the depthwise weights. */
+static void depth_gradients(const separable_job *j, const double *du, double *dx, double *dw)
+{
+    const net in = {j->in, j->n, 0, 0}, half = {j->half, j->n, 0, 0};
+    const int kernel = j->depth.kernel, taps = kernel * kernel;
+
+    FOR_EACH(&half, n, h, w, c)
+    for (int t = 0; t < taps; t++) {
+        const int y = h * j->depth.stride + t / kernel * j->depth.dilation - j->depth.pad;
+        const int x = w * j->depth.stride + t % kernel * j->depth.dilation - j->depth.pad;
+        const double u = du[at(&half, n, h, w, c)];
+        if (!inside(&in, y, x)) continue;
+        dx[at(&in, n, y, x, c)] += j->weight.is[c * taps + t] * u;
+        dw[c * taps + t] += view_get(&j->x, n, y, x, c) * u;
+    }
+}
+
+/* The slope is that of x. */
+static cuda_level_conv make_back(separable_job *j, const separable_case *k, int splits, int i)
+{
+    cuda_level_conv job;
+
+    *j = make_job(k, 1000 * (uint64_t)(i + 1));
+    j->dz = make_gradient(j->out, j->n, k->flags | ALIGNED, 600);
+    j->splits =
+        splits ? splits : pada_cuda_level_separable_splits(&j->depth, j->point.c_out, j->in, j->n);
+    assert_in_range(j->splits, 1, 528);
+    j->partial = device_memory((size_t)(j->splits * j->weight.n) * sizeof(float), 0xff);
+    j->to = make_result(j->in, j->n, k->flags, true, 700 + (uint64_t)i);
+    job = device_job(j, true);
+    job.dz = device_gradient(&j->dz);
+    job.partial = j->partial;
+    job.splits = j->splits;
+    job.to = device_result(&j->to);
+    j->to.has_slope = k->act != PADA_ACT_NONE;
+    j->to.at = j->x;
+    if (j->to.has_slope) job.to.at = job.x;
+    return job;
+}
+
+/* As many partial sums as the kernel wants, or (splits) another number of them. */
+static void check_back(const separable_case *k, int n, int splits)
+{
+    separable_job jobs[CUDA_LEVEL_CONVS];
+    cuda_level_convs launch = {.n = n};
+
+    for (int i = 0; i < n; i++)
+        launch.at[i] = make_back(&jobs[i], &k[i], splits, i);
+    check_cuda(pada_cuda_level_separable_back(NULL, &launch));
+    for (int i = 0; i < n; i++) {
+        separable_job *j = &jobs[i];
+        char what[60];
+        double *du = between_gradient(j), *dw = zeros(j->weight.n);
+        double *dx = zeros(j->n * pada_shape_count(j->in));
+        depth_gradients(j, du, dx, dw);
+        snprintf(what, sizeof what, "weights of job %d, %d to %d channels", i, k[i].c, k[i].c_out);
+        double *sums = add_partials(j->partial, j->splits, j->weight.n);
+        check_numbers(what, sums, dw, j->weight.n, 2e-3, ROUNDED_OTHERWISE);
+        free(sums);
+        snprintf(what, sizeof what, "gradient of job %d, %d to %d channels", i, k[i].c, k[i].c_out);
+        const bool shared = j->to.has_slope; /* x is freed with the result then */
+        check_result(what, &j->to, dx, ROUNDED_OTHERWISE);
+        if (shared) j->x = (view){0};
+        check_cuda(cudaFree(j->partial));
+        free_gradient(&j->dz);
+        free_job(j);
+        free(du);
+        free(dw);
+    }
+}
+
+/* Two chunks of channels are the most. */
+static bool fits_back(const separable_case *k)
+{
+    pada_conv depth = pada_conv_make(k->c, k->c, k->kernel, k->stride, k->pad, k->act);
+
+    depth.groups = k->c;
+    depth.dilation = k->dilation;
+    return pada_cuda_level_separable_back_fits(&depth, k->c_out, (pada_shape){k->c, k->h, k->w});
+}
+
+static void test_back(void **state)
+{
+    separable_case fit[CASES];
+    int n = 0;
+
+    (void)state;
+    for (int k = 0; k < CASES; k++) {
+        assert_int_equal(fits_back(&cases[k]), cases[k].c <= 64);
+        if (fits_back(&cases[k])) fit[n++] = cases[k];
+    }
+    for (int k = 0; k < n; k += CUDA_LEVEL_CONVS)
+        check_back(fit + k, n - k < CUDA_LEVEL_CONVS ? n - k : CUDA_LEVEL_CONVS, 0);
+    check_back(fit, 4, 1);      /* several tiles for a block */
+    check_back(fit, 4, 5);      /* tiles that do not divide evenly */
+    for (int k = 0; k < n; k++) /* alone: the kernel of its size */
+        check_back(fit + k, 1, 0);
+}
+
 /* Rows that are too long for a tile, channels that do not come by fours, activations in between. */
 static void test_fits(void **state)
 {
@@ -214,6 +333,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forward),
         cmocka_unit_test(test_forward_rounds),
+        cmocka_unit_test(test_back),
         cmocka_unit_test(test_fits),
     };
     return cmocka_run_group_tests(tests, find_device, NULL);

@@ -154,6 +154,14 @@ cudaError_t pada_cuda_dense_pack(cudaStream_t stream, const float *params,
 bool pada_cuda_level_separable_fits(const pada_conv *depth, const pada_conv *point, pada_shape out);
 cudaError_t pada_cuda_level_separable_forward(cudaStream_t stream, const cuda_level_convs *jobs);
 
+/* Both gradients of the depthwise one (cuda_level_depth_back.cu), as pada_cuda_level_depth_back: `dz`, whose pixels begin at
+ * multiples of 4 elements, is that of the pointwise one, `fragment` its transposed weights. What stands between the two is
+ * neither read nor written. */
+bool pada_cuda_level_separable_back_fits(const pada_conv *depth, int c_out, pada_shape in);
+cudaError_t pada_cuda_level_separable_back(cudaStream_t stream, const cuda_level_convs *jobs);
+int pada_cuda_level_separable_splits(const pada_conv *depth, int c_out, pada_shape in,
+                                     int n_images);
+
 /* ---- cuda_level_sum.cu: sums, which are also how gradients flow through sums and concatenations ---- */
 
 /* One summand: x by its view (IDENTITY, BATCHNORM: whether the view has a norm; AVGPOOL: the mean over a window), or a

@@ -53,7 +53,10 @@ __global__ static void __launch_bounds__(256, 3)
     const cuda_level_conv &j = jobs.convs.at[k];
     cuda_tally<2> tally = {};
 
-    depth_begin(j, false, (int)blockIdx.x - jobs.convs.first[k], jobs.vectors[k], &b);
+    if (threadIdx.x == 0)
+        depth_prepare(j, depth_make_plan(j, false), (int)blockIdx.x - jobs.convs.first[k],
+                      jobs.vectors[k], &b);
+    __syncthreads(); /* b is there */
     const depth_part part = depth_locate(b);
     const int turns = blocks / b.plan.chunks.n;
     cuda_begin_beside(jobs.convs.beside);
@@ -63,7 +66,7 @@ __global__ static void __launch_bounds__(256, 3)
         const int pitch = b.plan.window.pitch, stride = j.conv.stride;
         const int patches = depth_count_patches(b.plan.tiles, corner.w, j.out.w);
         __syncthreads(); /* coefficients are there, the window before has been read */
-        depth_load<false>(j, b, part, depth_own(b, shared), corner.image,
+        depth_load<false>(j, b, part.reader, depth_own(b, shared), corner.image,
                           corner.h * stride - j.conv.pad, corner.w * stride - j.conv.pad, shared);
         __syncthreads();
         for (int i = part.slot < 0 ? patches : part.slot; i < patches; i += b.slots) {

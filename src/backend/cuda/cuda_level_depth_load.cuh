@@ -114,7 +114,8 @@ template <int W> struct depth_coef {
 };
 
 template <int W>
-static __device__ __forceinline__ depth_coef<W> depth_read_coefs(const float *from, int n)
+static __device__ __forceinline__ depth_coef<W> depth_read_coefs(const float *from, int n,
+                                                                 int pitch)
 {
     depth_coef<W> coef;
 
@@ -122,7 +123,7 @@ static __device__ __forceinline__ depth_coef<W> depth_read_coefs(const float *fr
     for (int i = 0; i < n; i++)
 #pragma unroll
         for (int k = 0; k < W; k += 2) {
-            const depth_pair pair = *(const depth_pair *)(from + i * DEPTH_CHANNELS + k);
+            const depth_pair pair = *(const depth_pair *)(from + i * pitch + k);
             coef.c[i][k] = pair.a;
             coef.c[i][k + 1] = pair.b;
         }
@@ -149,33 +150,54 @@ static __device__ __forceinline__ void depth_apply(const depth_coef<W> &coef, pa
     if (FROM == DEPTH_X) depth_activate<W>(act, v);
 }
 
+/* Where the pixels of a thread go: floats of a window. */
+struct depth_floats {
+    float *to;
+    const float *end;
+    int step; /* to its next pixel */
+
+    template <int W> __device__ __forceinline__ void keep(const float v[W]) const
+    {
+        depth_keep<W>(to, v);
+    }
+};
+
+/* Coefficients of the channels that a thread loads, `pitch` floats from a to b to c. */
+struct depth_factors {
+    const float *at;
+    int pitch;
+};
+
 /* Loads the window that begins at (row, column) of an image. What is not there is read from the first pixel, and zero in
- * the window. The pixels of a window lie one after the other. */
-template <int W, depth_source FROM>
-static __device__ __forceinline__ void depth_load_by(const cuda_level_conv &j, const depth_block &b,
-                                                     const depth_part &p, const depth_chunk &of,
-                                                     int image, int row, int column, char *shared)
+ * the window. The pixels of a window lie one after the other, also where they are kept. */
+template <int W, depth_source FROM, typename Keep>
+static __device__ __forceinline__ void depth_load_by(const cuda_level_conv &j,
+                                                     const depth_window &window,
+                                                     const depth_spread &spread,
+                                                     const depth_reader &p, int first,
+                                                     const depth_factors &factors, int image,
+                                                     int row, int column, Keep keep)
 {
     constexpr bool BACK = FROM != DEPTH_X;
     const pada_shape &shape = BACK ? j.out : j.in;
-    const int height = shape.h, width = shape.w, columns = b.plan.window.columns;
-    const int pitch = BACK ? j.dz.dy_pitch : j.x.pitch, c = of.first + p.load_c;
-    const int pitch_z = j.dz.z_pitch, step = b.step * DEPTH_PIXEL;
-    const int step_rows = b.step_rows, step_columns = b.step_columns, end_column = column + columns;
+    const int height = shape.h, width = shape.w, columns = window.columns;
+    const int pitch = BACK ? j.dz.dy_pitch : j.x.pitch, c = first + p.c;
+    const int pitch_z = j.dz.z_pitch, step_rows = spread.step_rows;
+    const int step_columns = spread.step_columns, end_column = column + columns;
     char *from =
         (char *)(BACK ? j.dz.dy : j.x.data) + 2 * (image * (BACK ? j.dz.dy_image : j.x.image) + c);
     char *from_z = FROM == DEPTH_DZ ? (char *)j.dz.z + 2 * (image * j.dz.z_image + c) : NULL;
-    const depth_coef<W> coef = depth_read_coefs<W>(of.coefs + p.load_c, FROM == DEPTH_DY ? 0
-                                                                        : BACK           ? 3
-                                                                                         : 2);
-    const float *end = (const float *)shared + b.plan.window.rows * b.plan.window.pitch;
-    float *to = (float *)shared + (p.row * columns + p.column) * DEPTH_PIXEL + p.load_c;
+    const depth_coef<W> coef = depth_read_coefs<W>(factors.at + p.c,
+                                                   FROM == DEPTH_DY ? 0
+                                                   : BACK           ? 3
+                                                                    : 2,
+                                                   factors.pitch);
     int h = row + p.row, w = column + p.column;
 
     depth_pin(&from);
     if (FROM == DEPTH_DZ) depth_pin(&from_z);
 #pragma unroll 1
-    while (to < end) {
+    while (keep.to < keep.end) {
         cuda_raw<W> raw[DEPTH_AT_ONCE], z[DEPTH_AT_ONCE];
         bool is[DEPTH_AT_ONCE];
 #pragma unroll
@@ -192,34 +214,40 @@ static __device__ __forceinline__ void depth_load_by(const cuda_level_conv &j, c
             }
         }
 #pragma unroll
-        for (int k = 0; k < DEPTH_AT_ONCE; k++, to += step) {
+        for (int k = 0; k < DEPTH_AT_ONCE; k++, keep.to += keep.step) {
             float v[W] = {};
-            if (to >= end) break;
+            if (keep.to >= keep.end) break;
             if (is[k]) depth_apply<W, FROM>(coef, j.x.act, raw[k], z[k], v);
-            depth_keep<W>(to, v);
+            keep.template keep<W>(v);
         }
     }
 }
 
 template <depth_source FROM>
 static __device__ __forceinline__ void depth_load_from(const cuda_level_conv &j,
-                                                       const depth_block &b, const depth_part &p,
+                                                       const depth_block &b, const depth_reader &p,
                                                        const depth_chunk &of, int image, int row,
                                                        int column, char *shared)
 {
+    const depth_window &window = b.plan.window;
+    float *to = (float *)shared + (p.row * window.columns + p.column) * DEPTH_PIXEL + p.c;
+    const depth_floats keep = {to, (const float *)shared + window.rows * window.pitch,
+                               b.spread.step * DEPTH_PIXEL};
+    const depth_factors factors = {of.coefs, DEPTH_CHANNELS};
+
     if (p.row < 0) return;
-    if (b.vector == 8)
-        depth_load_by<8, FROM>(j, b, p, of, image, row, column, shared);
-    else if (b.vector == 4)
-        depth_load_by<4, FROM>(j, b, p, of, image, row, column, shared);
+    if (b.spread.vector == 8)
+        depth_load_by<8, FROM>(j, window, b.spread, p, of.first, factors, image, row, column, keep);
+    else if (b.spread.vector == 4)
+        depth_load_by<4, FROM>(j, window, b.spread, p, of.first, factors, image, row, column, keep);
     else
-        depth_load_by<2, FROM>(j, b, p, of, image, row, column, shared);
+        depth_load_by<2, FROM>(j, window, b.spread, p, of.first, factors, image, row, column, keep);
 }
 
 /* The window of dz (BACK) or x. */
 template <bool BACK>
 static __device__ __forceinline__ void depth_load(const cuda_level_conv &j, const depth_block &b,
-                                                  const depth_part &p, const depth_chunk &of,
+                                                  const depth_reader &p, const depth_chunk &of,
                                                   int image, int row, int column, char *shared)
 {
     if (!BACK)
@@ -230,19 +258,27 @@ static __device__ __forceinline__ void depth_load(const cuda_level_conv &j, cons
         depth_load_from<DEPTH_DY>(j, b, p, of, image, row, column, shared);
 }
 
-/* The weights of a chunk, backward from the last tap to the first, and its coefficients. */
+/* The weights of a chunk, backward from the last tap to the first. */
+template <bool BACK>
+static __device__ __forceinline__ void depth_stage_weights(const cuda_level_conv &j, int taps,
+                                                           const depth_chunk &of)
+{
+#pragma unroll 4
+    for (int i = (int)threadIdx.x; i < of.channels * taps; i += (int)blockDim.x) {
+        const int c = i / taps, tap = i - c * taps;
+        of.weights[(BACK ? taps - 1 - tap : tap) * DEPTH_CHANNELS + c] =
+            j.weight[(int64_t)of.first * taps + i];
+    }
+}
+
+/* .. and its coefficients. */
 template <bool BACK>
 static __device__ __forceinline__ void depth_stage(const cuda_level_conv &j, int taps,
                                                    const depth_chunk &of)
 {
     const int thread = (int)threadIdx.x;
 
-#pragma unroll 4
-    for (int i = thread; i < of.channels * taps; i += (int)blockDim.x) {
-        const int c = i / taps, tap = i - c * taps;
-        of.weights[(BACK ? taps - 1 - tap : tap) * DEPTH_CHANNELS + c] =
-            j.weight[(int64_t)of.first * taps + i];
-    }
+    depth_stage_weights<BACK>(j, taps, of);
     if (thread >= of.channels) return;
     if (BACK) {
         const cuda_slope<1> slope = cuda_read_slope<1>(j.dz, of.first + thread, 1);

@@ -296,6 +296,30 @@ static void match_forward(const cuda_matcher *k)
 
 /* ---- backward ---- */
 
+/* CONV_BWD of v among the instructions [i, end), in which its gradient goes on to x; or -1. */
+static int find_back(const pada_program *q, pada_value v, int i, int end)
+{
+    for (; i < end; i++)
+        if (q->instrs[i].code == PADA_CODE_CONV_BWD && q->instrs[i].v == v)
+            return q->instrs[i].no_grad_in ? -1 : i;
+    return -1;
+}
+
+/* Whether the gradient of a depthwise convolution's output is made by who reads it, which is in this stage, too: `instr` is that
+ * of the pointwise convolution behind it. `end`: of the stage. */
+static bool is_made_behind(const cuda_matcher *k, int instr, int end)
+{
+    const pada_program *q = k->q;
+    const pada_node *point = &q->nodes[q->instrs[instr].v];
+    const pada_value v = point->x;
+
+    if (v == PADA_ZERO || point_of(k, v) != q->instrs[instr].v ||
+        find_back(q, v, instr + 1, end) < 0)
+        return false;
+    return pada_cuda_level_separable_back_fits(&q->nodes[v].conv, point->conv.c_out,
+                                               q->nodes[q->nodes[v].x].shape);
+}
+
 /* A gradient that is being put together. */
 typedef struct gradient {
     pada_value x;
@@ -348,22 +372,32 @@ static void add_flows(const cuda_matcher *k, gradient *g, int begin, int end)
     }
 }
 
+/* Into how many partial sums the gradient of the weights of v is divided. */
+static int splits_of(const cuda_matcher *k, pada_value v)
+{
+    const pada_node *node = &k->q->nodes[v];
+    const cuda_node_match *match = &k->m->nodes[v];
+    const pada_shape in = k->q->nodes[node->x].shape;
+
+    if (match->behind >= 0)
+        return pada_cuda_level_separable_splits(&node->conv, k->q->nodes[match->reader].conv.c_out,
+                                                in, k->q->n_images);
+    return is_depth(k->q, v)
+               ? pada_cuda_level_depth_splits(&node->conv, in, k->q->n_images)
+               : pada_cuda_level_dense_splits(&node->conv, node->shape, k->q->n_images);
+}
+
 /* The gradient of the weights of a convolution. That of a depthwise one is made with the gradient of x, if there is one. */
 static void add_weights(const cuda_matcher *k, int i)
 {
     const pada_instr *instr = &k->q->instrs[i];
-    const pada_node *node = &k->q->nodes[instr->v];
     const bool depth = is_depth(k->q, instr->v);
 
     if (!depth || instr->no_grad_in)
         add_part(k, depth ? CUDA_PART_DEPTH_BACK : CUDA_PART_DENSE_WEIGHTS,
                  1 + level_of(k, k->m->nodes[instr->dy].complete), i);
     k->m->nodes[instr->v].plain = true;
-    pada_cuda_want_partial(
-        k, instr->v,
-        depth
-            ? pada_cuda_level_depth_splits(&node->conv, k->q->nodes[node->x].shape, k->q->n_images)
-            : pada_cuda_level_dense_splits(&node->conv, node->shape, k->q->n_images));
+    pada_cuda_want_partial(k, instr->v, splits_of(k, instr->v));
 }
 
 /* Whether kernels of levels can take the sums over the gradient of x. */
@@ -393,8 +427,25 @@ static void add_norm_sums(const cuda_matcher *k, gradient *g, int i)
             k->m->terms[t].sums = pada_cuda_take_sums(k, node->shape.c);
 }
 
+/* A convolution's contribution: with what is behind it, or left to what is in front of it, or by itself. */
+static void add_conv(const cuda_matcher *k, gradient *g, cuda_part_kind kind, int i, int stage_end)
+{
+    const pada_instr *instr = &k->q->instrs[i];
+    const int behind = k->m->nodes[instr->v].behind;
+
+    if (kind == CUDA_PART_DENSE_GRAD_IN) want_fragment(k, instr->v);
+    if (behind >= 0) {
+        add_instr(k, contribute(k, g, CUDA_PART_SEPARABLE_BACK, i), behind);
+    } else if (kind == CUDA_PART_DENSE_GRAD_IN && is_made_behind(k, i, stage_end)) {
+        k->m->nodes[g->x].behind = i;
+        g->level = level_of(k, k->m->nodes[instr->dy].complete);
+    } else {
+        contribute(k, g, kind, i);
+    }
+}
+
 /* The instructions [begin, end), all for the gradient of x. */
-static void match_gradient(const cuda_matcher *k, gradient g, int begin, int end)
+static void match_gradient(const cuda_matcher *k, gradient g, int begin, int end, int stage_end)
 {
     const pada_program *q = k->q;
 
@@ -403,14 +454,15 @@ static void match_gradient(const cuda_matcher *k, gradient g, int begin, int end
         for (int i = begin; i < end; i++) {
             const pada_instr *instr = &q->instrs[i];
             const cuda_part_kind kind = backward_kind(q, instr);
+            const bool conv = kind == CUDA_PART_DENSE_GRAD_IN || kind == CUDA_PART_DEPTH_BACK;
             if (instr->code == PADA_CODE_NORM_SUMS || kind == CUDA_PART_SUM ||
                 (kind == CUDA_PART_GENERAL) != (pass == 0))
                 continue;
-            if (!(instr->code == PADA_CODE_CONV_BWD && instr->no_grad_in) ||
-                kind == CUDA_PART_GENERAL)
+            if (!conv)
                 contribute(k, &g, kind, i);
-            if (kind == CUDA_PART_DENSE_GRAD_IN && !instr->no_grad_in) want_fragment(k, instr->v);
-            if (kind == CUDA_PART_DENSE_GRAD_IN || kind == CUDA_PART_DEPTH_BACK) add_weights(k, i);
+            else if (!instr->no_grad_in)
+                add_conv(k, &g, kind, i, stage_end);
+            if (conv) add_weights(k, i);
         }
     k->m->nodes[g.x].complete = (cuda_when){k->stage, g.level};
     for (int i = begin; i < end; i++)
@@ -438,7 +490,7 @@ static void match_backward(const cuda_matcher *k)
             add_part(k, CUDA_PART_GENERAL, 1 + level_of(k, k->m->nodes[q->instrs[i].dy].complete),
                      i);
         else
-            match_gradient(k, g, g.n > 0 ? i + 1 : i, next);
+            match_gradient(k, g, g.n > 0 ? i + 1 : i, next, end);
     }
 }
 

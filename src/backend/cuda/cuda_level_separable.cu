@@ -282,7 +282,7 @@ __global__ static void __launch_bounds__(DEPTH_THREADS, PER_SM)
         b.blocks = jobs.convs.first[k + 1] - jobs.convs.first[k];
     }
     __syncthreads(); /* b is there */
-    const depth_part whole = depth_locate(b.depth);
+    const depth_part part = depth_locate(b.depth);
     const depth_tiles &tiles = b.depth.plan.tiles;
     clear(b, shared);
     cuda_begin_beside(jobs.convs.beside);
@@ -295,10 +295,10 @@ __global__ static void __launch_bounds__(DEPTH_THREADS, PER_SM)
         const int first = corner.h * j.out.w;
         for (int i = 0; i < b.depth.plan.chunks.n; i++) {
             const depth_chunk of = find_chunk(j, b, i, shared);
-            depth_part part = whole;
-            if (part.load_c >= of.channels) part.row = -1; /* the last chunk may be narrow */
-            if (i > 0) __syncthreads();                    /* the window before has been read */
-            depth_load<false>(j, b.depth, part, of, corner.image,
+            depth_reader reader = part.reader;
+            if (reader.c >= of.channels) reader.row = -1; /* the last chunk may be narrow */
+            if (i > 0) __syncthreads();                   /* the window before has been read */
+            depth_load<false>(j, b.depth, reader, of, corner.image,
                               corner.h * j.conv.stride - j.conv.pad, -j.conv.pad, shared);
             __syncthreads(); /* the window is there; the left matrix has been read */
             convolve(j, b, part, of, corner.h, shared);

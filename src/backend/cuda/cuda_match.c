@@ -442,6 +442,7 @@ pada_status pada_cuda_match(cuda_match *m, const pada_program *q, bool tiles)
                                         .sums = -1,
                                         .fragment = -1,
                                         .partial = -1,
+                                        .behind = -1,
                                         .ready = {-1, -1},
                                         .complete = {-1, -1}};
     for (int t = 0; t < q->n_terms; t++)

@@ -36,6 +36,7 @@ typedef enum cuda_part_kind {
     CUDA_PART_DEPTH_FORWARD,
     CUDA_PART_DENSE_FORWARD,
     CUDA_PART_POOL_GRAD,
+    CUDA_PART_SEPARABLE_BACK, /* CONV_BWD of the depthwise one, both gradients, and of the pointwise one, that of its input */
     CUDA_PART_DEPTH_BACK, /* both gradients */
     CUDA_PART_DENSE_GRAD_IN,
     CUDA_PART_DENSE_WEIGHTS,
@@ -79,11 +80,14 @@ typedef struct cuda_node_match {
     int blocks, batch; /* how many its kernel leaves, 0: none; when they are added up */
     int n_partials; /* how many begin at `partial`: its own and, of the first of several with the same weights,
                         * those of the others; 0: it is one of the others */
-    bool plain;        /* CONV: they are in the order of the weights */
-    int64_t sums;      /* first of those of a kernel of levels, which also finishes them; or -1 */
-    bool viewed;       /* a sum of one batch norm that is not stored: its readers apply the norm */
-    int n_readers;     /* with LEVELS: how many operands of others it is */
-    pada_value reader; /* the last of them */
+    bool plain;   /* CONV: they are in the order of the weights */
+    int64_t sums; /* first of those of a kernel of levels, which also finishes them; or -1 */
+    bool viewed;  /* a sum of one batch norm that is not stored: its readers apply the norm */
+    /* with levels: how many operands of others it is, the last of them, and the CONV_BWD of that one which a part of its own
+     * CONV_BWD also does, or -1 */
+    int n_readers;
+    pada_value reader;
+    int behind;
     cuda_when ready, complete; /* value and gradient, while matching */
 } cuda_node_match;
 

@@ -141,51 +141,37 @@ static cuda_result grad_to(const cuda_run *r, const cuda_level_part *part, pada_
 
 /* ---- convolutions ---- */
 
-/* A depthwise convolution and the pointwise one behind it. What stands between them is wanted where that of the gradient of
- * weights will read it. */
-static cuda_level_conv separable_job(const cuda_run *r, const cuda_level_part *part)
-{
-    const int *members = r->d->match.members + part->first;
-    const pada_value v = r->q->instrs[members[0]].v, point = r->q->instrs[members[1]].v;
-    const pada_node *node = &r->q->nodes[v];
-    const bool trains = r->q->node_plans[v].grad.in != PADA_NOWHERE;
-
-    return (cuda_level_conv){.conv = node->conv,
-                             .in = r->q->nodes[node->x].shape,
-                             .out = r->q->nodes[point].shape,
-                             .n_images = r->q->n_images,
-                             .x = view_of(r, node->x, node->conv.act),
-                             .weight = params_at(r, node->weight),
-                             .fragment =
-                                 (char *)r->d->fragments.data + r->d->match.nodes[point].fragment,
-                             .between = trains ? pada_cuda_value(r, v).data : NULL,
-                             .to = value_to(r, point)};
-}
-
+/* One convolution, or a depthwise one and the pointwise one behind it, which is `last` then. What stands between the two is
+ * wanted where that of the gradient of weights will read it. */
 static cuda_level_conv conv_job(const cuda_run *r, const cuda_level_part *part)
 {
-    const pada_instr *instr = &r->q->instrs[r->d->match.members[part->first]];
-    const pada_node *node = &r->q->nodes[instr->v];
+    const int *members = r->d->match.members + part->first;
+    const pada_instr *instr = &r->q->instrs[members[0]];
+    const pada_instr *last = &r->q->instrs[members[part->count - 1]];
+    const pada_node *node = &r->q->nodes[instr->v], *end = &r->q->nodes[last->v];
     const cuda_node_match *match = &r->d->match.nodes[instr->v];
+    const int64_t fragment = r->d->match.nodes[last->v].fragment;
     cuda_level_conv job = {.conv = node->conv,
                            .in = r->q->nodes[node->x].shape,
-                           .out = node->shape,
+                           .out = end->shape,
                            .n_images = r->q->n_images,
                            .weight = params_at(r, node->weight),
                            .x = view_of(r, node->x, node->conv.act)};
 
-    if (match->fragment >= 0) {
-        char *at = (char *)r->d->fragments.data + match->fragment;
-        job.fragment = part->kind == CUDA_PART_DENSE_GRAD_IN
-                           ? at + pada_cuda_dense_pack_half(&node->conv)
-                           : at;
+    if (fragment >= 0) {
+        const bool transposed =
+            part->kind == CUDA_PART_DENSE_GRAD_IN || part->kind == CUDA_PART_SEPARABLE_BACK;
+        job.fragment = (char *)r->d->fragments.data + fragment +
+                       (transposed ? pada_cuda_dense_pack_half(&end->conv) : 0);
     }
     if (instr->code == PADA_CODE_CONV_FWD) {
-        job.to = value_to(r, instr->v);
+        job.to = value_to(r, last->v);
+        if (last != instr && r->q->node_plans[instr->v].grad.in != PADA_NOWHERE)
+            job.between = pada_cuda_value(r, instr->v).data;
         return job;
     }
-    job.dz = gradient_of(r, instr->dy);
-    if (instr->term >= 0) see_slope(r, instr->term, &job.dz);
+    job.dz = gradient_of(r, last->dy);
+    if (last->term >= 0) see_slope(r, last->term, &job.dz);
     if (part->kind != CUDA_PART_DENSE_GRAD_IN) {
         job.partial = (float *)r->d->shares.data + match->partial;
         job.splits = match->blocks;
@@ -204,6 +190,7 @@ static cudaError_t launch_convs(const cuda_run *r, cuda_part_kind kind,
     case CUDA_PART_SEPARABLE_FORWARD: return pada_cuda_level_separable_forward(stream, jobs);
     case CUDA_PART_DEPTH_FORWARD: return pada_cuda_level_depth_forward(stream, jobs);
     case CUDA_PART_DENSE_FORWARD: return pada_cuda_level_dense_forward(stream, jobs);
+    case CUDA_PART_SEPARABLE_BACK: return pada_cuda_level_separable_back(stream, jobs);
     case CUDA_PART_DEPTH_BACK: return pada_cuda_level_depth_back(stream, jobs);
     case CUDA_PART_DENSE_GRAD_IN: return pada_cuda_level_dense_grad_in(stream, jobs);
     default: return pada_cuda_level_dense_weights(stream, jobs);
@@ -215,9 +202,7 @@ static void run_convs(const cuda_run *r, const cuda_level_part *parts, int n, bo
     cuda_level_convs jobs = {.n = 0, .beside = beside};
 
     for (int k = 0; k < n; k++) {
-        jobs.at[jobs.n++] = parts[k].kind == CUDA_PART_SEPARABLE_FORWARD
-                                ? separable_job(r, &parts[k])
-                                : conv_job(r, &parts[k]);
+        jobs.at[jobs.n++] = conv_job(r, &parts[k]);
         if (jobs.n < CUDA_LEVEL_CONVS && k + 1 < n) continue;
         cuda_run_note(r, launch_convs(r, parts[0].kind, &jobs), "convolutions of a level");
         jobs.n = 0;
