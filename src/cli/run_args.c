@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "cli/data_open.h"
 #include "cli/job_team.h"
+#include "data/held_out.h"
 #include "engine/engine_statistics.h"
 #include "engine/engine_weights.h"
 #include "run/team_check.h"
@@ -30,9 +31,9 @@ static const pada_opt options_table[] = {
      .type = PADA_OPT_CHOICE,
      .offset = offsetof(pada_run_args, split),
      .default_value = "auto",
-     .choices = "auto|train|test|val", /* auto, then in the order of pada_split */
+     .choices = "auto|train|test|val|held-out", /* auto, then in the order of pada_split */
      .help = "which images of it; auto: val to choose networks on, test to report on, else the "
-             "other one"},
+             "other one; held-out: as val those of train that the run had no step on (--hold-out)"},
     {.name = "limit",
      .type = PADA_OPT_INT,
      .offset = offsetof(pada_run_args, limit),
@@ -135,11 +136,25 @@ static pada_status make_evaluator(pada_supernet *net, pada_evaluator **out)
                                         is_recalibrated(net) ? (int)args->statistics_images : 0});
 }
 
-static pada_status find_split(pada_supernet *net)
+static bool is_held_out(const pada_supernet *net)
+{
+    return net->args.split == 1 + PADA_N_SPLITS;
+}
+
+/* Held-out images are found among those of train, which are opened first. */
+static pada_status find_split(pada_supernet *net, const char *run)
 {
     const pada_run_args *args = &net->args;
     unsigned splits;
 
+    if (is_held_out(net)) {
+        if (!run) return PADA_FAIL(PADA_EINVAL, "--split held-out: only a run folder says which");
+        if (net->from_run.hold_out == 0)
+            return PADA_FAIL(PADA_EINVAL, "--split held-out: %s was trained without --hold-out",
+                             run);
+        net->split = PADA_SPLIT_TRAIN;
+        return PADA_OK;
+    }
     PADA_TRY(pada_dataset_splits(args->data, &splits));
     net->split = args->split > 0   ? (pada_split)(args->split - 1)
                  : args->to_choose ? pada_split_to_choose(splits)
@@ -151,7 +166,7 @@ static pada_status find_split(pada_supernet *net)
 static int count_train_kept(const pada_supernet *net)
 {
     const pada_run_args *args = &net->args;
-    const int n_own = args->limit > 0 ? (int)args->limit : INT_MAX;
+    const int n_own = args->limit > 0 && !is_held_out(net) ? (int)args->limit : INT_MAX;
     const int n_statistics = is_recalibrated(net) ? (int)args->statistics_images : 0;
 
     return net->split == PADA_SPLIT_TRAIN && n_own > n_statistics ? n_own : n_statistics;
@@ -180,7 +195,7 @@ static pada_status open_images(pada_supernet *net, const pada_options *options, 
         PADA_TRY(pada_run_find_data(&net->card, run ? run : args->weights, &args->data));
     if (net->card.json && !pada_options_given(options, "image-size"))
         args->space.image_size = net->card.image_size;
-    PADA_TRY(find_split(net));
+    PADA_TRY(find_split(net, run));
     unsigned splits = PADA_SPLIT_BIT(net->split);
     if (is_recalibrated(net)) splits |= PADA_SPLIT_BIT(PADA_SPLIT_TRAIN);
     const pada_dataset_desc desc = {.where = args->data,
@@ -191,6 +206,10 @@ static pada_status open_images(pada_supernet *net, const pada_options *options, 
     PADA_TRY(pada_host_open_data(&host, &net->data, &args->images, &desc));
     PADA_TRY(pada_host_threads(&host, &args->engine));
     PADA_TRY(check_images(net, args->weights ? args->weights : run, are_its_own));
+    if (is_held_out(net)) {
+        PADA_TRY(pada_dataset_hold_out(&net->data, net->from_run.hold_out));
+        net->split = PADA_SPLIT_VAL;
+    }
     PADA_TRY(pada_space_for_data(&net->space, &args->space, net->data));
     if (run && net->from_run.form == 1) PADA_TRY(take_final_form(net, run));
     net->is_narrow = run && net->from_run.ops;

@@ -22,7 +22,7 @@ typedef struct pada_run_args {
     pada_data_args images;
     pada_engine_args engine;
     const char *weights, *data;
-    int split;      /* 0: by to_choose, else 1 + pada_split */
+    int split;      /* 0: by to_choose, else 1 + pada_split, or after these the images held out */
     bool to_choose; /* by the caller: networks are chosen, so that val comes before test */
     int64_t limit, batch_size;
     int statistics; /* 0: by the weights, else 1 + pada_statistics */

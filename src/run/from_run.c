@@ -12,6 +12,12 @@ static const pada_opt config_table[] = {
      .choices = "search|final"},
     {.name = "arch", .type = PADA_OPT_STRING, .offset = offsetof(pada_run_config, arch)},
     {.name = "ops", .type = PADA_OPT_STRING, .offset = offsetof(pada_run_config, ops)},
+    {.name = "hold-out",
+     .type = PADA_OPT_DOUBLE,
+     .offset = offsetof(pada_run_config, hold_out),
+     .default_value = "0",
+     .min = 0,
+     .max = 0.9},
     {.name = NULL},
 };
 

@@ -15,6 +15,7 @@ typedef struct pada_run_config {
     int form;         /* 1: of one network in its final form, */
     const char *arch; /* this one */
     const char *ops;  /* the operators that a supernet trained; NULL: all */
+    double hold_out;  /* share of the training images that no step trained on */
 } pada_run_config;
 
 /* Reads it, with the options of a space. *owner owns the strings, also after a failure. */

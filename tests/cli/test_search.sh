@@ -145,6 +145,22 @@ check "$(column "$run/ranking.csv" "$arch" macs)" = "$(sed -n 2p "$run/search/be
 pada train $small --out "$run" # a run with results of a search is still a run
 expect_rc 0
 
+# On the images that a training has held out.
+pada search "$run" --split held-out --quiet
+refused 2 "--split held-out: $run was trained without --hold-out"
+pada train $small --hold-out 0.3 --out "$work/held"
+expect_rc 0
+pada search "$work/held" --split held-out --algorithm random --rounds 1 --per-round 3 --quiet --json
+expect_rc 0
+expect_out_has '"split": "val", "images": 600'
+pada rank "$work/held" --split held-out --networks 2 --quiet
+expect_rc 0
+expect_out_has '600 val images'
+pada eval "$work/held" --split held-out --limit 601 --arch-dialect list 3,3,3,3,3,3
+refused 2 'limit 601 is not in 1 to 600'
+pada rank --weights "$work"/held/ckpt/*.safetensors --channels 4 --cells 1 --split held-out
+refused 2 '--split held-out: only a run folder says which'
+
 # The other algorithms, a budget, JSON.
 search --algorithm random --rounds 3 --per-round 10 --budget 25 --top 1 --json
 expect_rc 0
