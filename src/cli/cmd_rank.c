@@ -98,6 +98,7 @@ static pada_status bind(void *self, pada_options *options)
     PADA_TRY(pada_options_bind(options, options_table, r));
     PADA_TRY(pada_options_bind(options, pada_combine_options, &r->combine_args));
     PADA_TRY(pada_options_bind(options, pada_truth_options, &r->truth_args));
+    PADA_TRY(pada_options_bind(options, pada_cost_options, &r->cost_args));
     return pada_run_args_bind(options, &r->run_args);
 }
 
@@ -197,7 +198,7 @@ static pada_status prepare(pada_rank_state *r, const pada_options *options)
     net = &r->nets.list[0].net;
     if (net->split == PADA_SPLIT_VAL && net->data->set_aside[0])
         pada_meter_say(&r->meter, net->data->set_aside);
-    r->space = net->space;
+    PADA_TRY(pada_space_of_costs(&r->space, &net->space, &r->cost_args));
     PADA_TRY(open_truth(r, net->data->name));
     for (int i = 0; i < r->nets.n; i++)
         PADA_TRY(pada_truth_check_images(&r->truth_args, &r->nets.list[i].net.card,
@@ -215,9 +216,11 @@ static pada_status make_scores(pada_rank_state *r, const pada_options *options)
 
 static pada_status read_predictions(pada_rank_state *r)
 {
+    pada_space own;
     int n_images;
 
-    PADA_TRY(pada_space_from_args(&r->space, &r->run_args.space));
+    PADA_TRY(pada_space_from_args(&own, &r->run_args.space));
+    PADA_TRY(pada_space_of_costs(&r->space, &own, &r->cost_args));
     PADA_TRY(open_truth(r, NULL));
     r->score_file = r->predictions;
     PADA_TRY(pada_score_table_open_column(&r->scores, &r->space, r->score_file, PADA_RANK_COLUMN));

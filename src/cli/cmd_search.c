@@ -15,6 +15,7 @@
 #include "cli/stop_signal.h"
 #include "cli/supernets.h"
 #include "engine/engine_statistics.h"
+#include "run/cost_args.h"
 #include "study/latency_limit.h"
 #include "study/mixed_scores.h"
 #include "study/search_files.h"
@@ -27,6 +28,7 @@ typedef struct search {
     pada_run_args run_args;
     pada_search_settings settings;
     pada_combine_args combine_args;
+    pada_cost_args cost_args;
     const char *algorithm, *out, *latency_file;
     int64_t max_macs, min_macs, max_params, min_params;
     double max_latency_ms, min_latency_ms; /* 0: no limit */
@@ -39,7 +41,7 @@ typedef struct search {
 
     const char *run; /* the folder, the first of several, or NULL */
     pada_supernets nets;
-    pada_space space;
+    pada_space space, cost_space;            /* of the networks, and of what they cost */
     pada_text folder;                        /* of results */
     const pada_search_algorithm *how;        /* of that name */
     pada_cost_limit limits[PADA_COST_KINDS]; /* as given */
@@ -165,6 +167,7 @@ static pada_status bind(void *self, pada_options *options)
     PADA_TRY(pada_options_bind(options, options_table, s));
     PADA_TRY(pada_options_bind(options, pada_search_options, &s->settings));
     PADA_TRY(pada_options_bind(options, pada_combine_options, &s->combine_args));
+    PADA_TRY(pada_options_bind(options, pada_cost_options, &s->cost_args));
     return pada_run_args_bind(options, &s->run_args);
 }
 
@@ -176,7 +179,7 @@ static pada_status set_limit(search *s, pada_cost_kind kind, pada_counted what, 
     pada_cost_limit *limit = &s->limits[kind];
 
     *limit = (pada_cost_limit){.is_known = true, .min = min, .max = max};
-    return pada_slot_costs_count(&limit->costs, &s->space, what, s->form == 1);
+    return pada_slot_costs_count(&limit->costs, &s->cost_space, what, s->form == 1);
 }
 
 /* Costs of networks, and what they may be. A further one is a line here. */
@@ -184,9 +187,10 @@ static pada_status set_limits(search *s)
 {
     if (s->settings.cost == PADA_COST_LATENCY && !s->latency_file)
         return PADA_FAIL(PADA_EINVAL, "--cost latency needs --latency-table FILE");
+    PADA_TRY(pada_space_of_costs(&s->cost_space, &s->space, &s->cost_args));
     PADA_TRY(set_limit(s, PADA_COST_MACS, PADA_COUNTED_MACS, s->min_macs, s->max_macs));
     PADA_TRY(set_limit(s, PADA_COST_PARAMS, PADA_COUNTED_PARAMS, s->min_params, s->max_params));
-    PADA_TRY(pada_latency_limit(&s->limits[PADA_COST_LATENCY], &s->space, s->latency_file,
+    PADA_TRY(pada_latency_limit(&s->limits[PADA_COST_LATENCY], &s->cost_space, s->latency_file,
                                 s->min_latency_ms, s->max_latency_ms));
     return pada_cost_limits_create(&s->counted, &s->space, s->limits);
 }
@@ -195,7 +199,7 @@ static pada_status report_feasible(const search *s, pada_text *out)
 {
     pada_text space = {0};
 
-    pada_space_describe(&s->space, &space);
+    pada_space_describe(&s->cost_space, &space);
     if (s->json) {
         json_t *object = json_object();
         pada_json_set(out, object, "space", json_string(pada_text_str(&space)));
@@ -531,6 +535,7 @@ const pada_command pada_command_search = {
                 "pada search runs/a runs/b --prior macs:0.3 --out both\n"
                 "pada search runs/a --algorithm random --rounds 60 --per-round 100\n"
                 "pada search runs/a --algorithm pareto --cost params --out runs/a/search/front\n"
+                "pada search runs/mobile112 --cost-size 224 --max-macs 400M\n"
                 "pada search --space proxyless --image-size 224 --max-macs 400M --dry-run",
     .state_bytes = sizeof(search),
     PADA_SPACE_ARGS(search, run_args.space),

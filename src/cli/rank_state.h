@@ -8,6 +8,7 @@
 #include "cli/rank_free.h"
 #include "cli/supernets.h"
 #include "cli/truth_args.h"
+#include "run/cost_args.h"
 #include "study/mixed_ranking.h"
 #include "study/path_list.h"
 
@@ -17,6 +18,7 @@ typedef struct pada_rank_state {
     pada_run_args run_args;
     pada_truth_args truth_args;
     pada_combine_args combine_args;
+    pada_cost_args cost_args;
     const char *free_names, *predictions, *networks, *list_file, *dialect, *out;
     double max_seconds;
     int64_t in_flight; /* 0: as many as the backend likes */
@@ -26,7 +28,7 @@ typedef struct pada_rank_state {
 
     const char *run; /* the folder, the first of several, or NULL */
     pada_supernets nets;
-    pada_space space;
+    pada_space space;             /* of the networks, with the sizes that their costs are of */
     pada_text out_file;           /* of the ranking */
     const char *score_file;       /* the ranking or the predictions */
     pada_truth_column_view truth; /* empty without --truth */

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/study_command.h"
+#include "run/cost_args.h"
 #include "run/from_run.h"
 #include "study/best_network.h"
 #include "study/random_twin.h"
@@ -180,7 +181,7 @@ pada_status pada_study_job_record(const pada_study_job *job)
 
 /* ---- the random network ---- */
 
-/* What its search was told about a cost; 0: nothing. */
+/* A number that its search was given; 0: none. */
 static pada_status limit_of(const pada_study_part *search, const char *key, int64_t *out)
 {
     const pada_study_option *option = pada_study_part_find(search, key);
@@ -202,14 +203,19 @@ static pada_status draw(const pada_study_job *job, const pada_study_part *search
                         const pada_space *space, pada_path *out)
 {
     pada_cost_limit limits[PADA_COST_KINDS] = {0};
+    pada_cost_args cost_args;
+    pada_space cost_space;
     const char *file;
     pada_path best;
     bool found;
 
-    PADA_TRY(set_limit(&limits[PADA_COST_MACS], space, PADA_COUNTED_MACS, search, "min-macs",
+    PADA_TRY(limit_of(search, "cost-size", &cost_args.image_size));
+    PADA_TRY(limit_of(search, "cost-classes", &cost_args.classes));
+    PADA_TRY(pada_space_of_costs(&cost_space, space, &cost_args));
+    PADA_TRY(set_limit(&limits[PADA_COST_MACS], &cost_space, PADA_COUNTED_MACS, search, "min-macs",
                        "max-macs"));
-    PADA_TRY(set_limit(&limits[PADA_COST_PARAMS], space, PADA_COUNTED_PARAMS, search, "min-params",
-                       "max-params"));
+    PADA_TRY(set_limit(&limits[PADA_COST_PARAMS], &cost_space, PADA_COUNTED_PARAMS, search,
+                       "min-params", "max-params"));
     PADA_TRY(pada_best_network(job->run_folder.data, space, &best, &file));
     PADA_TRY(pada_random_twin(space, limits, &best, SAME_COST, job->seed, &found, out));
     if (found) return PADA_OK;

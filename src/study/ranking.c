@@ -460,6 +460,7 @@ static bool is_form_missing(const ranking *r, const job *j, int n)
 /* Of the first n networks, and the canonical forms of those that are copies. */
 static pada_status make_table(const ranking *r, int n, pada_ranking_table *table)
 {
+    const pada_space *space = r->desc->cost_space ? r->desc->cost_space : r->space;
     int n_entries = 0;
     void *mem;
     job *j;
@@ -475,8 +476,7 @@ static pada_status make_table(const ranking *r, int n, pada_ranking_table *table
         entries[n_entries] = make_entry(r, &j->form, j);
         entries[n_entries++].extra = true;
     }
-    if (st == PADA_OK)
-        st = pada_ranking_table_init(table, r->space, entries, n_entries, r->n_images);
+    if (st == PADA_OK) st = pada_ranking_table_init(table, space, entries, n_entries, r->n_images);
     pada_free(mem);
     return st;
 }

@@ -42,6 +42,7 @@ typedef struct pada_ranking_desc {
     const pada_family *family; /* NULL: one supernet */
     const pada_path *paths;    /* [n_paths], all different */
     int n_paths;
+    const pada_space *cost_space; /* with the sizes that costs are of; NULL: those of the engines */
     /* Of pada_eval_farm_open; hands out networks to the processes of a team. NULL: this process does all itself. */
     pada_farm *farm;
     const char *out;    /* replaced when all is done; NULL, where there are scores: not wanted */

@@ -145,6 +145,25 @@ check "$(column "$run/ranking.csv" "$arch" macs)" = "$(sed -n 2p "$run/search/be
 pada train $small --out "$run" # a run with results of a search is still a run
 expect_rc 0
 
+# Costs of networks for larger images and more classes than the supernet has.
+pada search "$run" --cost-size 32 --cost-classes 100 --dry-run
+expect_rc 0
+expect_out_has 'nb201 channels 4 cells 1 classes 100 image size 32: '
+pada search "$run" --cost-size 32 --limit 100 --max-macs 571000 --algorithm random --rounds 1 --per-round 2 --quiet --out "$work/large"
+expect_rc 0
+arch=$(sed -n 2p "$work/large/best.csv" | cut -d, -f2)
+pada arch "$run" "$arch" --image-size 32 --cost --json
+expect_out_has "\"macs\": $(sed -n 2p "$work/large/best.csv" | cut -d, -f5),"
+pada rank "$run" --cost-size 32 --limit 100 --networks 3 --quiet --out "$work/large.csv" --prior macs:0.1
+expect_rc 0
+arch=$(sed -n 2p "$work/large.csv" | cut -d, -f1)
+pada arch "$run" "$arch" --image-size 32 --cost --json
+expect_out_has "\"macs\": $(column "$work/large.csv" "$arch" macs),"
+pada rank "$run" --cost-size 32 --limit 100 --networks 3 --quiet --out "$work/large2.csv"
+check "$(column "$work/large2.csv" "$arch" macs)" = "$(column "$work/large.csv" "$arch" macs)"
+pada search "$run" --cost-size 33 --dry-run
+refused 2 'image size 33'
+
 # On the images that a training has held out.
 pada search "$run" --split held-out --quiet
 refused 2 "--split held-out: $run was trained without --hold-out"
