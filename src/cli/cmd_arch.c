@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "cli/command.h"
 #include "cli/print.h"
+#include "cli/print_operators.h"
 #include "cli/run_args.h"
 #include "report/draw.h"
 #include "run/names.h"
@@ -20,14 +22,16 @@ typedef struct arch {
     pada_space_args space_args;
     const char *from, *to, *truth_file, *latency_file;
     const char *run; /* folder; NULL: none */
-    bool cost, json;
-    int form; /* whose costs */
+    bool cost, operators, json;
+    int64_t best; /* how many of the run, if no architecture is given */
+    int form;     /* whose costs */
 
     pada_options *config; /* of the run; owns its strings */
     pada_space space;
     pada_draw draw;                /* of --to; NULL: that is no drawing */
     pada_score_table *truth;       /* NULL without --truth */
     pada_latency_table *latencies; /* NULL without --latency-table */
+    pada_operator_counts operators_of_all;
 } arch;
 
 enum { FINAL, SEARCH }; /* of --form */
@@ -92,6 +96,19 @@ static const pada_opt options_table[] = {
      .type = PADA_OPT_BOOL,
      .offset = offsetof(arch, cost),
      .help = "multiply-adds and parameters of the stand-alone network"},
+    {.name = "best",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(arch, best),
+     .default_value = "1",
+     .min = 1,
+     .max = 1000000,
+     .meta = "N",
+     .help = "without an architecture: the N best of the search of RUN, or of its ranking"},
+    {.name = "operators",
+     .type = PADA_OPT_BOOL,
+     .offset = offsetof(arch, operators),
+     .help = "how often it has each operator, and how many of these read inputs of a cell; of "
+             "several networks also the mean"},
     {.name = "latency-table",
      .type = PADA_OPT_STRING,
      .offset = offsetof(arch, latency_file),
@@ -107,7 +124,8 @@ static const pada_opt options_table[] = {
     {.name = "json",
      .type = PADA_OPT_BOOL,
      .offset = offsetof(arch, json),
-     .help = "one JSON object per line: arch, macs and params (--cost), latency_ms, to (--to)"},
+     .help = "one JSON object per line: arch, macs and params (--cost), latency_ms, operators, to "
+             "(--to)"},
     {.name = NULL},
 };
 
@@ -210,6 +228,7 @@ typedef struct description {
     pada_text name, converted;
     pada_cost cost;
     double latency_ms; /* with a table */
+    pada_operator_counts operators;
 } description;
 
 static pada_status find_costs(const arch *a, const pada_path *path, description *d)
@@ -219,6 +238,12 @@ static pada_status find_costs(const arch *a, const pada_path *path, description 
     else
         pada_space_search_cost(&a->space, path, &d->cost);
     return a->latencies ? pada_latency_of(a->latencies, &a->space, path, &d->latency_ms) : PADA_OK;
+}
+
+static pada_status count_operators(arch *a, const pada_path *path, description *d)
+{
+    PADA_TRY(pada_operator_counts_add(&a->operators_of_all, &a->space, path));
+    return pada_operator_counts_add(&d->operators, &a->space, path);
 }
 
 static void write_json(const arch *a, const description *d, pada_text *out)
@@ -231,6 +256,8 @@ static void write_json(const arch *a, const description *d, pada_text *out)
         pada_json_set(out, object, "params", json_integer(d->cost.params));
     }
     if (a->latencies) pada_json_set(out, object, "latency_ms", json_real(d->latency_ms));
+    if (a->operators)
+        pada_json_set(out, object, "operators", pada_json_operators(out, &d->operators));
     if (a->to) pada_json_set(out, object, "to", json_string(pada_text_str(&d->converted)));
     pada_json_line(out, object);
 }
@@ -241,17 +268,19 @@ static void write_text(const arch *a, const description *d, pada_text *out)
     if (a->cost)
         pada_text_add(out, "  macs %" PRId64 "  params %" PRId64, d->cost.macs, d->cost.params);
     if (a->latencies) pada_text_add(out, "  latency_ms %.4f", d->latency_ms);
+    if (a->operators) pada_add_operators(out, &d->operators);
     if (!a->draw) pada_text_add(out, "\n"); /* a drawing has its own */
 }
 
 /* Appends what is printed for one path. */
-static pada_status describe(const arch *a, const pada_path *path, pada_text *out)
+static pada_status describe(arch *a, const pada_path *path, pada_text *out)
 {
     const char *own = a->space.ops->dialects[0];
     description d = {.latency_ms = 0};
     pada_status st;
 
     if ((st = find_costs(a, path, &d)) != PADA_OK) goto out;
+    if (a->operators && (st = count_operators(a, path, &d)) != PADA_OK) goto out;
     if ((st = convert(a, path, own, &d.name)) != PADA_OK) goto out;
     st =
         a->draw ? draw(a, path, &d.converted) : convert(a, path, a->to ? a->to : own, &d.converted);
@@ -271,8 +300,9 @@ out:
 static pada_status check_drawing(const arch *a, int n_words)
 {
     if (!a->draw || a->json) return PADA_OK;
-    if (a->cost)
-        return PADA_FAIL(PADA_EINVAL, "--cost beside a drawing (--to %s) needs --json", a->to);
+    if (a->cost || a->operators)
+        return PADA_FAIL(PADA_EINVAL, "--%s beside a drawing (--to %s) needs --json",
+                         a->cost ? "cost" : "operators", a->to);
     if (n_words > 1)
         return PADA_FAIL(PADA_EINVAL, "--to %s draws one architecture at a time, or needs --json",
                          a->to);
@@ -299,7 +329,7 @@ static pada_status find_run(arch *a, const pada_options *options, int *n_archs)
     return PADA_OK;
 }
 
-static pada_status describe_words(const arch *a, const pada_options *options, pada_text *out)
+static pada_status describe_words(arch *a, const pada_options *options, pada_text *out)
 {
     pada_path path;
 
@@ -312,13 +342,19 @@ static pada_status describe_words(const arch *a, const pada_options *options, pa
     return PADA_OK;
 }
 
-static pada_status describe_best(const arch *a, pada_text *out)
+static pada_status describe_best(arch *a, pada_text *out)
 {
     const char *file;
-    pada_path path;
+    void *memory;
+    int n;
 
-    PADA_TRY(pada_best_network(a->run, &a->space, &path, &file));
-    return describe(a, &path, out);
+    PADA_TRY(pada_calloc(&memory, (size_t)a->best, sizeof(pada_path)));
+    pada_path *paths = memory;
+    pada_status st = pada_best_networks(a->run, &a->space, (int)a->best, paths, &n, &file);
+    for (int i = 0; i < n && st == PADA_OK; i++)
+        st = describe(a, &paths[i], out);
+    pada_free(paths);
+    return st;
 }
 
 static pada_status open_latencies(arch *a)
@@ -334,15 +370,23 @@ static pada_status describe_all(arch *a, const pada_options *options, pada_text 
     int n;
 
     PADA_TRY(find_run(a, options, &n));
+    if (n > 0 && pada_options_given(options, "best"))
+        return PADA_FAIL(PADA_EINVAL, "--best: of a run folder, and an architecture was given");
     if (a->run) PADA_TRY(pada_space_args_from_run(&a->space_args, options, a->run, &a->config));
     PADA_TRY(pada_space_from_args(&a->space, &a->space_args));
     PADA_TRY(check_form(a, "--from", a->from, from_forms, N_FROM_FORMS));
     PADA_TRY(check_form(a, "--to", a->to, to_forms, N_TO_FORMS));
     a->draw = a->to ? pada_draw_find(a->to) : NULL;
     if (a->latency_file) PADA_TRY(open_latencies(a));
-    PADA_TRY(check_drawing(a, n));
+    PADA_TRY(check_drawing(a, n > 0 ? n : (int)a->best));
     if (a->truth_file) PADA_TRY(pada_score_table_open(&a->truth, &a->space, a->truth_file));
-    return n > 0 ? describe_words(a, options, out) : describe_best(a, out);
+    PADA_TRY(n > 0 ? describe_words(a, options, out) : describe_best(a, out));
+    if (a->operators_of_all.n_networks > 1 && !a->json) {
+        pada_text_add(out, "mean of %d", a->operators_of_all.n_networks);
+        pada_add_operators(out, &a->operators_of_all);
+        pada_text_add(out, "\n");
+    }
+    return out->status;
 }
 
 static pada_status run(void *self, const pada_options *options)
@@ -372,6 +416,7 @@ const pada_command pada_command_arch = {
     .usage = "pada arch STRING... [options] | RUN [options]",
     .examples = "pada arch --from list 3,3,4,1,3,1 --cost\n"
                 "pada arch --cost runs/a\n"
+                "pada arch --operators --best 10 runs/a\n"
                 "pada arch 1 --truth truth.csv --to nni\n"
                 "pada arch --space macro 01201201 --latency-table macro.csv\n"
                 "pada arch '|none~0|+|none~0|none~1|+|skip_connect~0|none~1|none~2|' --to iso\n"

@@ -21,8 +21,9 @@ typedef struct pada_sketch_arrow {
 typedef struct pada_sketch {
     int n_nodes, n_arrows;
     const char
-        *nodes[PADA_MAX_SKETCH];    /* in the order of the flow: the input first, the output last */
-    bool is_input[PADA_MAX_SKETCH]; /* of nodes behind the first: is no sum */
+        *nodes[PADA_MAX_SKETCH]; /* in the order of the flow: the input first, the output last */
+    const char *cells[PADA_MAX_SKETCH]; /* the kind of cell that a node is in; NULL: there is one */
+    bool is_input[PADA_MAX_SKETCH];     /* of nodes behind the first: is no sum */
     pada_sketch_arrow arrows[PADA_MAX_SKETCH]; /* ascending by `to`, then `from` */
 } pada_sketch;
 

@@ -231,6 +231,8 @@ static void sketch(const pada_space *space, const pada_path *path, pada_sketch *
         {"normal 0", "normal 1", "normal 2", "normal 3", "normal 4", "normal 5"},
         {"reduce 0", "reduce 1", "reduce 2", "reduce 3", "reduce 4", "reduce 5"}};
 
+    static const char *const kinds[PADA_DARTS_KINDS] = {"normal", "reduce"};
+
     (void)space;
     *out = (pada_sketch){.n_nodes = PADA_DARTS_KINDS * VALUES};
     for (int kind = 0; kind < PADA_DARTS_KINDS; kind++) {
@@ -238,6 +240,7 @@ static void sketch(const pada_space *space, const pada_path *path, pada_sketch *
         pada_darts_get(path, kind, &cell);
         for (int i = 0; i < VALUES; i++) {
             out->nodes[kind * VALUES + i] = nodes[kind][i];
+            out->cells[kind * VALUES + i] = kinds[kind];
             out->is_input[kind * VALUES + i] = i < 2;
         }
         for (int k = 0; k < 2 * PADA_DARTS_NODES; k++) {

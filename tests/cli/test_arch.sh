@@ -171,11 +171,21 @@ printf 'arch,score\n%s,1\n%s,3\n' "$dead" "$string" >"$run/ranking.csv"
 pada arch --cost "$run"
 expect_rc 0
 expect_out "$(cat "$work/small")"
-mkdir "$run/search" # that of a search comes first, as in retrain
-printf 'rank,arch,top1,loss,macs,params,latency\n1,%s,55,1,1,1,\n' "$dead" >"$run/search/best.csv"
+pada arch --best 3 "$run"
+expect_out "$string
+$dead"
+mkdir "$run/search" # what a search has found comes first
+printf 'rank,arch,top1\n1,%s,2\n2,%s,1\n' "$dead" "$string" >"$run/search/best.csv"
+pada arch --best 2 "$run"
+expect_out "$dead
+$string"
 pada arch "$run"
-expect_rc 0
 expect_out "$dead"
+pada arch --best 2 "$run" "$string"
+expect_usage_error '--best: of a run folder, and an architecture was given'
+pada arch --best 2 --to svg "$run"
+expect_usage_error '--to svg draws one architecture at a time'
+rm -r "$run/search"
 # NAS-Bench-Macro.
 pada arch --space macro 01201201 --cost --json
 expect_rc 0
@@ -226,6 +236,19 @@ expect_out_has 'normal 5 = skip_connect(normal 0) + dil_conv_3x3(normal 2)'
 expect_out_has 'reduce 2 = max_pool_3x3(reduce 0) + max_pool_3x3(reduce 1)'
 pada arch --space darts "$cells" --to svg
 expect_out_has 'max_pool_3x3: reduce 0 to reduce 2'
+pada arch --space darts "$cells" --operators
+expect_out "$cells  normal: skip_connect 2 (2 from inputs), sep_conv_3x3 5 (5 from inputs), dil_conv_3x3 1 (0 from inputs)"\
+'  reduce: max_pool_3x3 5 (5 from inputs), skip_connect 3 (0 from inputs)'
+pada arch --space darts "$cells" --operators --json
+expect_out_has '"operators": [{"cell": "normal", "operator": "skip_connect", "count": 2, "from_inputs": 2}, '
+pada arch --space darts "$cells" --operators --to svg
+expect_usage_error '--operators beside a drawing (--to svg) needs --json'
+pada arch --space macro 00000000 00000012 --operators
+expect_out '00000000  identity 8
+00000012  identity 6, ir_3x3_t3 1, ir_5x5_t6 1
+mean of 2  identity 7, ir_3x3_t3 0.5, ir_5x5_t6 0.5'
+pada arch --operators --from list 3,0,0,2,0,0 # the edge that ends in node 1 is dead
+expect_out '|nor_conv_3x3~0|+|none~0|none~1|+|nor_conv_1x1~0|none~1|none~2|  nor_conv_1x1 1'
 pada arch --space darts "Genotype(normal=[('sep_conv_7x7', 0)"
 expect_usage_error "unknown operator 'sep_conv_7x7'; did you mean"
 pada arch --space darts "Genotype(normal=[('none', 1), ('none', 1)"
