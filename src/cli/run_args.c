@@ -32,8 +32,8 @@ static const pada_opt options_table[] = {
      .offset = offsetof(pada_run_args, split),
      .default_value = "auto",
      .choices = "auto|train|test|val|held-out", /* auto, then in the order of pada_split */
-     .help = "which images of it; auto: val to choose networks on, test to report on, else the "
-             "other one; held-out: as val those of train that the run had no step on (--hold-out)"},
+     .help = "auto: val to choose networks on, test to report on, else the other; held-out: of "
+             "--hold-out"},
     {.name = "limit",
      .type = PADA_OPT_INT,
      .offset = offsetof(pada_run_args, limit),

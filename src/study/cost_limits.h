@@ -5,7 +5,7 @@
 #define PADA_STUDY_COST_LIMITS_H
 
 #include "base/text.h"
-#include "study/cost_count.h"
+#include "sampler/cost_count.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -18,9 +18,9 @@ offers() {
 offers 'none train truth' tr
 offers 'none --version' --v
 offers 'none --method' train --met
-offers 'none spos spos_depth' train --method sp
-offers 'none spos spos_depth' train --method = sp
-offers 'none --method=spos --method=spos_depth' train --method=sp
+offers 'none spos spos_depth spos_macs' train --method sp
+offers 'none spos spos_depth spos_macs' train --method = sp
+offers 'none --method=spos --method=spos_depth --method=spos_macs' train --method=sp
 offers 'none --path-scope --path-schedule' train --method pada --path-s
 offers 'none' train --method spos --path-s
 offers 'none --path-scope --path-schedule' train --method pa --out x --path-s
@@ -68,8 +68,8 @@ in_bash() {
     [ "$(cat "$work/out")" = "$wanted" ] || complain "expected: $wanted"
 }
 in_bash '<train><truth>' pada tr
-in_bash '<spos><spos_depth>' pada train --method sp
-in_bash '<spos><spos_depth>' pada train --method = sp
+in_bash '<spos><spos_depth><spos_macs>' pada train --method sp
+in_bash '<spos><spos_depth><spos_macs>' pada train --method = sp
 in_bash '<a b.csv><builtin><runs><t.csv>' pada rank runs --truth ''
 in_bash '<builtin><runs>' pada data verify ''
 in_bash '<runs>' pada train --out = r
@@ -99,8 +99,8 @@ in_zsh() {
     [ "$(cat "$work/out")" = "$wanted" ] || complain "expected: $wanted"
 }
 in_zsh '<--epochs:epochs to train>' pada train --epo
-in_zsh '<spos:><spos_depth:>' pada train --method sp
-in_zsh '<--method=spos:><--method=spos_depth:>' pada train --method=sp
+in_zsh '<spos:><spos_depth:><spos_macs:>' pada train --method sp
+in_zsh '<--method=spos:><--method=spos_depth:><--method=spos_macs:>' pada train --method=sp
 in_zsh '<builtin:>[files -g *.csv]' pada rank runs --truth ''
 in_zsh '<builtin:>[files -/]' pada data verify ''
 in_zsh '[files ]' pada rank --list ''

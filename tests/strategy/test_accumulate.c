@@ -63,6 +63,7 @@ static void twice_the_same_batch(void **state)
     (void)state;
     check_method("spos", "");
     check_method("spos_depth", "");
+    check_method("spos_macs", "");
     check_method("pada", "");
     check_method("pa", "--path-update step --path-schedule const"); /* learns after every step */
     check_method("pa", "--path-reweight true");

@@ -37,9 +37,9 @@ static void check_steps(const char *method, const void *settings)
 
 static void a_step_is_the_gradient(void **state)
 {
-    static const char *const methods[] = {"spos",        "spos_depth", "pada",
-                                          "pa",          "da",         "uniform_replacement",
-                                          "conv_anneal", "magic_t",    "gm"};
+    static const char *const methods[] = {
+        "spos", "spos_depth",          "spos_macs",   "pada",    "pa",
+        "da",   "uniform_replacement", "conv_anneal", "magic_t", "gm"};
     const pada_fewshot_settings split = {.split_edges = "0", .child_epochs = 1};
     const pada_single_settings network = {
         "|nor_conv_3x3~0|+|nor_conv_1x1~0|skip_connect~1|+|none~0|nor_conv_3x3~1|none~2|"};

@@ -34,6 +34,7 @@ static const method methods[] = {
     {"pada", "", .with_plain = true, .hash = 0x8d4e225850854dbb},
     {"spos", "", .hash = 0x3f9fe36a0a06c395},
     {"spos_depth", "", .hash = 0x55166ffd6bf77235},
+    {"spos_macs", "", .hash = 0x4e7d08d3f1621dfa},
     {"pa", "--path-update step", .hash = 0x9c0369dcee87f31e},
     {"da", "", .hash = 0xf98f1e1264147d5c},
     {"uniform_replacement", "", .hash = 0xbc8a97000cfd4cb9},

@@ -206,6 +206,7 @@ static const variant variants[] = {
     {"magic_a", "magic_a", NULL, "--anchor-every 3", 0.1, 0},
     {"magic_at", "magic_at", NULL, "--align 0.2", 0.1, 0},
     {"spos_depth", "spos_depth", NULL, "", 0, 0},
+    {"spos_macs", "spos_macs", NULL, "", 0, 0},
     {"close", "close", NULL, "--close-temperature 0.2", 0, N_BLOCKS},
     {"fewshot", "fewshot", &five_children, NULL, 0, 0},
     {"fewshot-blocks", "fewshot", &five_children, NULL, 0, N_BLOCKS},

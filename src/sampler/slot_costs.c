@@ -1,5 +1,5 @@
 /* slot_costs.c - a cost of networks that is a sum over the slots that a path uses. */
-#include "study/slot_costs.h"
+#include "sampler/slot_costs.h"
 
 /* A path that uses the slot, and has choice 0 there and in all slots but one. */
 static pada_status find_user(const pada_space *space, int slot, pada_path *path)

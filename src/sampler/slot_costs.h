@@ -3,8 +3,8 @@
  *
  * Multiply-adds, parameters and latencies by table of all spaces are such sums. Costs are whole numbers: counts, or
  * microseconds. */
-#ifndef PADA_STUDY_SLOT_COSTS_H
-#define PADA_STUDY_SLOT_COSTS_H
+#ifndef PADA_SAMPLER_SLOT_COSTS_H
+#define PADA_SAMPLER_SLOT_COSTS_H
 
 #include "base/status.h"
 #include "space/space.h"

@@ -2,8 +2,8 @@
  *
  * A slot that decides whether a path uses another one is in one unit with it: a node of a DARTS cell is its pair of
  * inputs and the operators of its edges. Every network is one choice of every unit, and differs from all others. */
-#ifndef PADA_STUDY_SLOT_UNITS_H
-#define PADA_STUDY_SLOT_UNITS_H
+#ifndef PADA_SAMPLER_SLOT_UNITS_H
+#define PADA_SAMPLER_SLOT_UNITS_H
 
 #include "base/status.h"
 #include "space/space.h"

@@ -1,10 +1,10 @@
 /* cost_count.c - how many networks of a space cost what, exactly, and random ones among those inside a limit. */
-#include "study/cost_count.h"
+#include "sampler/cost_count.h"
 
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "study/slot_units.h"
+#include "sampler/slot_units.h"
 
 enum { MAX_CELLS = 1 << 20 };
 

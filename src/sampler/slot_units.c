@@ -1,5 +1,5 @@
 /* slot_units.c - the slots of a space in parts that can be chosen apart from each other. */
-#include "study/slot_units.h"
+#include "sampler/slot_units.h"
 
 #include "base/mem.h"
 

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "sampler/cost_count.h"
+#include "sampler/slot_units.h"
 #include "space/toy_space.h"
-#include "study/cost_count.h"
 #include "study/search_fixture.h"
-#include "study/slot_units.h"
 
 enum { N_LIMITS = 10 };
 

@@ -7,14 +7,14 @@
  * Sums are multiples of a step, the greatest common divisor of all differences, above the smallest one. Where that
  * gives more than a million sums the step is doubled until it does not: then the number of networks inside the limit is
  * an upper bound, and networks are still drawn exactly. */
-#ifndef PADA_STUDY_COST_COUNT_H
-#define PADA_STUDY_COST_COUNT_H
+#ifndef PADA_SAMPLER_COST_COUNT_H
+#define PADA_SAMPLER_COST_COUNT_H
 
 #include <stdbool.h>
 
 #include "base/rng.h"
 #include "base/status.h"
-#include "study/slot_costs.h"
+#include "sampler/slot_costs.h"
 
 #ifdef __cplusplus
 extern "C" {
