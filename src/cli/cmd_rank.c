@@ -30,9 +30,9 @@ static const pada_opt options_table[] = {
      .type = PADA_OPT_STRING,
      .offset = offsetof(pada_rank_state, networks),
      .default_value = "all",
-     .meta = "all|truth|N",
-     .help =
-         "which: all, those of the truth table, or N random ones; of a run with --ops, only its own"},
+     .meta = "all|distinct|truth|N",
+     .help = "all, each canonical form, those of the truth, or N random ones; of a run with --ops, "
+             "its own"},
     {.name = "list",
      .type = PADA_OPT_STRING,
      .offset = offsetof(pada_rank_state, list_file),
@@ -104,22 +104,10 @@ static pada_status bind(void *self, pada_options *options)
 
 static pada_status choose_networks(pada_rank_state *r)
 {
-    const pada_subspace *within = pada_supernets_within(&r->nets);
-    int64_t n;
-
     if (r->list_file)
         return pada_path_list_read(&r->list, &r->space, r->list_file, r->dialect, NULL);
-    if (strcmp(r->networks, "all") == 0) return pada_path_list_all(&r->list, &r->space, within);
-    if (strcmp(r->networks, "truth") == 0) {
-        if (!r->truth.table)
-            return PADA_FAIL(PADA_EINVAL, "--networks truth: give the table with --truth FILE.csv");
-        PADA_TRY(pada_path_list_truth(&r->list, r->truth.table));
-        return within ? pada_path_list_narrow(&r->list, &r->space, within) : PADA_OK;
-    }
-    if (pada_parse_int(r->networks, "--networks", 1, INT32_MAX, &n) != PADA_OK)
-        return PADA_FAIL(PADA_EINVAL, "--networks: '%s' is not all, truth or a number",
-                         r->networks);
-    return pada_path_list_random(&r->list, &r->space, within, (int)n, r->seed);
+    return pada_path_list_choose(&r->list, &r->space, pada_supernets_within(&r->nets), r->networks,
+                                 r->truth.table, r->seed);
 }
 
 /* ---- the command ---- */

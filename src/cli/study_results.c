@@ -64,7 +64,6 @@ static pada_status list_asked(const pada_study_jobs *jobs, const pada_study_job 
     pada_subspace part_of_space;
     bool is_narrow;
     pada_text file = {0};
-    int64_t n;
 
     *has_list = part->is_wanted && (list || (networks && strcmp(networks->value, "all") != 0));
     if (!*has_list) return PADA_OK;
@@ -78,12 +77,8 @@ static pada_status list_asked(const pada_study_jobs *jobs, const pada_study_job 
     }
     PADA_TRY(pada_part_of_run(&part_of_space, &is_narrow, space, job->run_folder.data));
     const pada_subspace *within = is_narrow ? &part_of_space : NULL;
-    if (strcmp(networks->value, "truth") == 0) {
-        PADA_TRY(pada_path_list_truth(out, truth));
-        return within ? pada_path_list_narrow(out, space, within) : PADA_OK;
-    }
-    PADA_TRY(pada_parse_int(networks->value, "networks", 1, INT32_MAX, &n));
-    return pada_path_list_random(out, space, within, (int)n, 0); /* the seed of `pada rank` */
+    return pada_path_list_choose(out, space, within, networks->value, truth,
+                                 0); /* the seed of `pada rank` */
 }
 
 static pada_status read_folder(const pada_study_jobs *jobs, const pada_study_job *job,

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/text.h"
 #include "space/path_index.h"
 #include "space/path_number.h"
 
@@ -242,6 +243,48 @@ pada_status pada_path_list_truth(pada_path_list *list, const pada_score_table *t
     for (int i = 0; i < list->n; i++)
         list->paths[i] = *pada_score_table_path(truth, i);
     return PADA_OK;
+}
+
+static bool is_distinct(const pada_space *space, const pada_path *path)
+{
+    pada_path form;
+
+    space->ops->canonical(space, path, &form);
+    return pada_path_equal(space, path, &form);
+}
+
+static pada_status list_distinct(pada_path_list *list, const pada_space *space,
+                                 const pada_subspace *within)
+{
+    int n = 0;
+
+    PADA_TRY(pada_path_list_all(list, space, within));
+    for (int i = 0; i < list->n; i++)
+        if (is_distinct(space, &list->paths[i])) list->paths[n++] = list->paths[i];
+    list->n = n;
+    return n > 0 ? PADA_OK
+                 : PADA_FAIL(PADA_EDATA, "no canonical form is in this part of space %s",
+                             space->ops->name);
+}
+
+pada_status pada_path_list_choose(pada_path_list *list, const pada_space *space,
+                                  const pada_subspace *within, const char *word,
+                                  const pada_score_table *truth, uint64_t seed)
+{
+    int64_t n;
+
+    if (strcmp(word, "all") == 0) return pada_path_list_all(list, space, within);
+    if (strcmp(word, "distinct") == 0) return list_distinct(list, space, within);
+    if (strcmp(word, "truth") == 0) {
+        if (!truth)
+            return PADA_FAIL(PADA_EINVAL, "--networks truth: give the table with --truth FILE.csv");
+        PADA_TRY(pada_path_list_truth(list, truth));
+        return within ? pada_path_list_narrow(list, space, within) : PADA_OK;
+    }
+    if (pada_parse_int(word, "--networks", 1, INT32_MAX, &n) != PADA_OK)
+        return PADA_FAIL(PADA_EINVAL, "--networks: '%s' is not all, distinct, truth or a number",
+                         word);
+    return pada_path_list_random(list, space, within, (int)n, seed);
 }
 
 void pada_path_list_deinit(pada_path_list *list)

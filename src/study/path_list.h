@@ -40,6 +40,12 @@ pada_status pada_path_list_read(pada_path_list *list, const pada_space *space, c
 /* The rows of a table, in their order. */
 pada_status pada_path_list_truth(pada_path_list *list, const pada_score_table *truth);
 
+/* What a word asks for: all, distinct (those that are their own canonical forms), truth (the rows of a table; NULL: that is
+ * PADA_EINVAL), or a number of random ones; of a part of the space (NULL: all) only those inside. */
+pada_status pada_path_list_choose(pada_path_list *list, const pada_space *space,
+                                  const pada_subspace *within, const char *word,
+                                  const pada_score_table *truth, uint64_t seed);
+
 void pada_path_list_deinit(pada_path_list *list);
 
 #ifdef __cplusplus

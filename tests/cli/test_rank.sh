@@ -300,7 +300,7 @@ check "$(cat "$out")" = "$(cat "$work/list.csv")"
 rm "$out"
 
 rank_small --networks many
-refused 2 "--networks: 'many' is not all, truth or a number"
+refused 2 "--networks: 'many' is not all, distinct, truth or a number"
 rank_small --networks 15626
 refused 2 'a sample of 15626 networks is not in 1 to 15625'
 rank_small --networks truth

@@ -36,6 +36,29 @@ static void test_all(void **state)
     pada_path_list_deinit(&list);
 }
 
+/* NAS-Bench-201 has 9,445 different live cells, NAS-Bench-Macro 3,969 different chains. */
+static void test_distinct(void **state)
+{
+    pada_space spaces[] = {nb201_space(NULL), nb201_space(NULL)};
+    const int counts[] = {9445, 3969};
+    const pada_space_ops *macro;
+    pada_path form;
+
+    (void)state;
+    assert_ok(pada_space_find(&macro, "macro"));
+    assert_ok(pada_space_init(&spaces[1], macro, &(pada_space_config){0}));
+    for (int s = 0; s < 2; s++) {
+        pada_path_list list = {0};
+        assert_ok(pada_path_list_choose(&list, &spaces[s], NULL, "distinct", NULL, 0));
+        assert_int_equal(list.n, counts[s]);
+        for (int i = 0; i < list.n; i++) {
+            spaces[s].ops->canonical(&spaces[s], &list.paths[i], &form);
+            assert_true(pada_path_equal(&spaces[s], &form, &list.paths[i]));
+        }
+        pada_path_list_deinit(&list);
+    }
+}
+
 static void test_random(void **state)
 {
     static int seen[N_CELLS];
@@ -270,10 +293,11 @@ static void test_oom(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all),   cmocka_unit_test(test_random),
-        cmocka_unit_test(test_part),  cmocka_unit_test(test_part_of_darts),
-        cmocka_unit_test(test_files), cmocka_unit_test(test_bad_files),
-        cmocka_unit_test(test_join),  cmocka_unit_test(test_oom),
+        cmocka_unit_test(test_all),           cmocka_unit_test(test_distinct),
+        cmocka_unit_test(test_random),        cmocka_unit_test(test_part),
+        cmocka_unit_test(test_part_of_darts), cmocka_unit_test(test_files),
+        cmocka_unit_test(test_bad_files),     cmocka_unit_test(test_join),
+        cmocka_unit_test(test_oom),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
