@@ -110,6 +110,7 @@ expect_rc 0
 for stage in read whole part colours fed; do
     expect_out_has "\"stage\": \"$stage\""
 done
+expect_out_has '"processor_seconds": '
 # shellcheck disable=SC2086
 pada bench data --data "$photos" $sizes --images 20 --auto-augment original --random-erasing 1 --json
 expect_rc 0
