@@ -15,6 +15,7 @@ typedef struct pada_operator_count {
     const char *label; /* of the choice */
     int n;             /* arrows of the sketch of a cell, or layers */
     int n_from_inputs; /* of these, that read an input of the cell */
+    int place;         /* the list is in this order: cells, and in them the choices of the space */
 } pada_operator_count;
 
 /* Zero-initialise. */

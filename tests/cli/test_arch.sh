@@ -243,6 +243,8 @@ pada arch --space darts "$cells" --operators --json
 expect_out_has '"operators": [{"cell": "normal", "operator": "skip_connect", "count": 2, "from_inputs": 2}, '
 pada arch --space darts "$cells" --operators --to svg
 expect_usage_error '--operators beside a drawing (--to svg) needs --json'
+pada arch --space macro 22222222 00000000 00000012 --operators
+expect_out_has 'mean of 3  identity 4.667, ir_3x3_t3 0.3333, ir_5x5_t6 3'
 pada arch --space macro 00000000 00000012 --operators
 expect_out '00000000  identity 8
 00000012  identity 6, ir_3x3_t3 1, ir_5x5_t6 1
