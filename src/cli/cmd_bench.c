@@ -239,6 +239,7 @@ static pada_status report(const bench *b, const char *what)
     getrusage(RUSAGE_SELF, &usage);
     const double gflops = 2e-6 * macs / ms, peak = 2e-9 * peak_macs(b);
     const double memory_mb = (double)usage.ru_maxrss / 1024;
+    const double engine_mb = (double)pada_engine_memory_bytes(b->engine) / (1024 * 1024);
     if (b->json) {
         json_t *object = json_object(), *times = json_array();
         pada_json_set(&out, object, "name", json_string(what));
@@ -250,6 +251,7 @@ static pada_status report(const bench *b, const char *what)
         pada_json_set(&out, object, "gflops", json_real(gflops));
         pada_json_set(&out, object, "peak_gflops", json_real(peak));
         pada_json_set(&out, object, "memory_mb", json_real(memory_mb));
+        pada_json_set(&out, object, "engine_mb", json_real(engine_mb));
         for (int64_t i = 0; b->per_path && i < b->n_paths; i++)
             json_array_append_new(times,
                                   json_real(pada_median(b->times_ms + i * b->repeats, b->repeats)));
@@ -263,7 +265,8 @@ static pada_status report(const bench *b, const char *what)
             &out, "%-6s batch %-4lld %4lld paths  %9.2f ms  %9.0f images/s  %7.1f GFLOP/s", what,
             (long long)b->batch, (long long)b->n_paths, ms, 1e3 * images / ms, gflops);
         if (peak > 0) pada_text_add(&out, " of direct convolutions (FMA peak %.0f)", peak);
-        pada_text_add(&out, "  %7.0f MB  %s\n", memory_mb, pada_engine_describe(b->engine));
+        pada_text_add(&out, "  %7.0f MB, the engine %.0f  %s\n", memory_mb, engine_mb,
+                      pada_engine_describe(b->engine));
     }
     const pada_status st = out.status;
     if (st == PADA_OK) fputs(pada_text_str(&out), stdout);
@@ -483,7 +486,7 @@ const pada_command pada_command_bench = {
     .details =
         "Times are medians over the repeats, averaged over the architectures: of a training step or an "
         "evaluation of one batch, or (rank) of all images of a ranking, with several networks in flight. Memory "
-        "is that of the whole process on the host. `data` makes training images as a training does, each once. "
+        "is that of the whole process on the host, and of the engine on what computes. `data` makes training images as a training does, each once. "
         "`latency` times every part of the networks of a space in their final form and writes a table for --latency-table. "
         "`methods` trains epochs of --networks steps by spos, pa, da and pada in turns, on the same paths.",
     .usage = "pada bench step|eval|rank|kernels|data|latency|methods [options]",

@@ -21,7 +21,7 @@ for what in step eval rank; do
     expect_no_err
     expect_out_has "\"name\": \"$what\""
     expect_out_has '"paths": 3,'
-    expect_keys name backend batch paths ms images_per_second gflops peak_gflops memory_mb path_ms
+    expect_keys name backend batch paths ms images_per_second gflops peak_gflops memory_mb engine_mb path_ms
     checks=$((checks + 1))
     [ "$(sed 's/.*"path_ms": \[//' "$work/out" | tr ',' '\n' | wc -l)" -eq 3 ] || complain 'not three times'
 done
