@@ -102,6 +102,24 @@ static void touch_all(pada_plan *p, int i, bool train)
         touch_operand(p, i);
 }
 
+/* Operands of a concatenation may be written to where it wants them: it lives as long as all of them. */
+static void house_operands(pada_plan *p)
+{
+    const pada_program *q = &p->program;
+
+    for (int v = 0; v < q->n_nodes; v++) {
+        const pada_node *node = &q->nodes[v];
+        span *all = &p->spans[v];
+        if (node->op != PADA_OP_CONCAT || all->first < 0) continue;
+        for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
+            const span *one = &p->spans[q->terms[t].x];
+            if (one->first < 0) continue;
+            if (one->first < all->first) all->first = one->first;
+            if (one->last > all->last) all->last = one->last;
+        }
+    }
+}
+
 /* ---- places ---- */
 
 static int64_t take(pada_plan *p, int64_t bytes, int64_t *end)
@@ -198,6 +216,7 @@ static void place_tensors(pada_plan *p, const pada_backend *backend, const pada_
         p->spans[k] = (span){-1, -1, -1, -1};
     for (int i = 0; i < q->n_instrs; i++)
         touch_all(p, i, train);
+    if (backend->gather) house_operands(p);
     for (int v = 0; v < q->n_nodes; v++) {
         if (q->nodes[v].op != PADA_OP_LOSS || q->nodes[v].loss.is_auxiliary) continue;
         /* The caller reads the logits afterwards. */

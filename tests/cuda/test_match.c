@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/cuda/cuda_level_known.h"
 #include "backend/cuda/cuda_match.h"
 #include "graph/plan_fixture.h"
 
@@ -319,6 +320,66 @@ static void test_levels(void **state)
     free_fixture(&f);
 }
 
+/* Parts that take an instruction. */
+static int wanted_uses(const pada_program *q, const cuda_match *m, const pada_instr *instr)
+{
+    const pada_node *node = &q->nodes[instr->v];
+    int n = 0;
+
+    switch (instr->code) {
+    case PADA_CODE_COMBINE_FWD: return m->nodes[instr->v].viewed ? 0 : 1;
+    case PADA_CODE_CONCAT_FWD: /* operands that are not there already */
+        if (!pada_cuda_is_level_concat(q, instr->v)) return 1;
+        for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
+            n += m->nodes[q->terms[t].x].home != t;
+        return n;
+    case PADA_CODE_CONV_BWD: /* both gradients of a depthwise convolution at once */
+        return m->nodes[instr->v].plain && node->conv.groups == 1 && !instr->no_grad_in ? 2 : 1;
+    default: return 1;
+    }
+}
+
+/* DARTS: depthwise and pointwise convolutions are in one part, forward and where their gradients are of one stage; operands of
+ * concatenations are written to where those want them. */
+static void test_separable_levels(void **state)
+{
+    const pada_space_config config = {
+        .image_size = 32, .flags = (const char *[]){"--channels=16", "--cells=4", NULL}};
+    int n_parts[CUDA_PART_GENERAL] = {0}, n_homes = 0;
+    const pada_space_ops *ops;
+    pada_space space;
+    pada_rng rng;
+    fixture f = {.match = {0}};
+
+    (void)state;
+    CHECK_OK(pada_space_find(&ops, "darts"));
+    CHECK_OK(pada_space_init(&space, ops, &config));
+    plan_fixture_open_space(&f.plans, "cuda", &space);
+    pada_rng_init(&rng, 1, "paths", 0);
+    for (int i = 0; i < 30; i++) {
+        int uses[4 * MAX_NODES] = {0};
+        pada_path path;
+        pada_path_random(&space, &rng, &path);
+        const pada_program *q = plan_fixture_plan(&f.plans, &path, 64, i % 3 != 0);
+        CHECK_OK(pada_cuda_match(&f.match, q, true));
+        assert_true(f.match.levels);
+        count_uses(q, &f.match, uses);
+        for (int k = 0; k < q->n_instrs; k++)
+            if (uses[k] != wanted_uses(q, &f.match, &q->instrs[k]))
+                fail_msg("%d parts take instruction %d, code %d", uses[k], k, q->instrs[k].code);
+        for (int p = 0; p < f.match.n_parts; p++)
+            if (f.match.parts[p].kind < CUDA_PART_GENERAL) n_parts[f.match.parts[p].kind]++;
+        for (int v = 0; v < q->n_nodes; v++)
+            n_homes += f.match.nodes[v].home >= 0;
+        for (int batch = 0; batch <= f.match.n_batches; batch++)
+            check_partials(q, &f.match, batch);
+    }
+    assert_int_equal(n_parts[CUDA_PART_DEPTH_FORWARD], 0);
+    assert_true(n_parts[CUDA_PART_SEPARABLE_BACK] > n_parts[CUDA_PART_DEPTH_BACK]);
+    assert_true(n_homes > 30);
+    free_fixture(&f);
+}
+
 /* Whether node kernels make all gradients of cells, also where edges share weights or are probed. */
 static bool has_general_gradients(const pada_program *q, const cuda_match *m)
 {
@@ -421,9 +482,9 @@ static void test_taps_and_probes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_paths),    cmocka_unit_test(test_all_cells),
-        cmocka_unit_test(test_levels),          cmocka_unit_test(test_final_forms),
-        cmocka_unit_test(test_taps_and_probes),
+        cmocka_unit_test(test_random_paths), cmocka_unit_test(test_all_cells),
+        cmocka_unit_test(test_levels),       cmocka_unit_test(test_separable_levels),
+        cmocka_unit_test(test_final_forms),  cmocka_unit_test(test_taps_and_probes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

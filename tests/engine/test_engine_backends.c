@@ -226,6 +226,16 @@ static void test_other_spaces(void **state)
          2,
          "1 6 6 6 2 6 6 6 5 6 6 6 0 6 6 6 3 6 6 6 4"},
         {"darts", {"--channels=4", "--cells=4", NULL}, 16, 1, NULL},
+        {"darts",
+         {"--channels=8", "--cells=3", NULL},
+         12,
+         1,
+         "Genotype(normal=[('sep_conv_3x3', 0), ('sep_conv_5x5', 1), ('dil_conv_5x5', 0), "
+         "('sep_conv_3x3', 2), ('dil_conv_3x3', 1), ('skip_connect', 0), ('sep_conv_5x5', 2), "
+         "('max_pool_3x3', 0)], normal_concat=[2, 3, 4, 5], reduce=[('sep_conv_5x5', 0), "
+         "('dil_conv_3x3', 1), ('avg_pool_3x3', 0), ('sep_conv_3x3', 2), ('dil_conv_5x5', 1), "
+         "('skip_connect', 2), ('sep_conv_3x3', 0), ('sep_conv_5x5', 4)], reduce_concat=[2, 3, 4, "
+         "5])"},
     };
 
     (void)state;

@@ -1,4 +1,4 @@
-/* plan_fixture.h - what it takes to plan the paths of an NB201 supernet on a backend. */
+/* plan_fixture.h - what it takes to plan the paths of a supernet, of NB201 or another space, on a backend. */
 #ifndef PADA_TESTS_GRAPH_PLAN_FIXTURE_H
 #define PADA_TESTS_GRAPH_PLAN_FIXTURE_H
 
@@ -17,15 +17,23 @@ typedef struct plan_fixture {
     pada_plan *plan;
 } plan_fixture;
 
-static inline void plan_fixture_open(plan_fixture *f, const char *backend, pada_space_config config)
+static inline void plan_fixture_open_space(plan_fixture *f, const char *backend,
+                                           const pada_space *space)
 {
     CHECK_OK(pada_backend_find(&f->backend, backend));
     CHECK_OK(f->backend->open(&f->device, 1));
-    f->space = nb201_space(&config);
+    f->space = *space;
     CHECK_OK(pada_params_create(&f->params));
     CHECK_OK(pada_space_declare(&f->space, f->params));
     CHECK_OK(pada_graph_create(&f->graph, PLAN_MAX_NODES, PLAN_MAX_NODES));
     CHECK_OK(pada_plan_create(&f->plan, PLAN_MAX_NODES, PLAN_MAX_NODES));
+}
+
+static inline void plan_fixture_open(plan_fixture *f, const char *backend, pada_space_config config)
+{
+    const pada_space space = nb201_space(&config);
+
+    plan_fixture_open_space(f, backend, &space);
 }
 
 static inline void plan_fixture_close(plan_fixture *f)

@@ -6,156 +6,11 @@
  * can, beside others. Tensors of a stage do not share memory (plan_places.c), so that nothing else is to be waited for. */
 #include "backend/cuda/cuda_known.h"
 #include "backend/cuda/cuda_level.h"
+#include "backend/cuda/cuda_level_known.h"
 #include "backend/cuda/cuda_match_parts.h"
 
 /* Whether depthwise convolutions run with the pointwise ones behind them; without it, one after the other. */
 enum { SEPARABLE = true };
-
-/* ---- what kernels of levels know ---- */
-
-/* bfloat16, in pairs of channels. */
-static bool is_paired(pada_shape shape)
-{
-    return shape.h * shape.w > 1 && shape.c % 2 == 0;
-}
-
-/* As pada_cuda_reduce_weights wants it. */
-static bool is_added_by_fours(const pada_conv *conv)
-{
-    return pada_conv_weights(conv) % 4 == 0;
-}
-
-static bool is_depth(const pada_program *q, pada_value v)
-{
-    const pada_node *node = &q->nodes[v];
-
-    return node->op == PADA_OP_CONV && node->bias < 0 && node->x != PADA_ZERO &&
-           pada_cuda_level_depth_fits(&node->conv) && is_added_by_fours(&node->conv) &&
-           is_paired(node->shape) && is_paired(q->nodes[node->x].shape);
-}
-
-static bool is_dense(const pada_program *q, pada_value v)
-{
-    const pada_node *node = &q->nodes[v];
-
-    if (node->op != PADA_OP_CONV || node->bias >= 0 || node->x == PADA_ZERO ||
-        !pada_cuda_level_dense_fits(&node->conv) || !is_added_by_fours(&node->conv) ||
-        !is_paired(node->shape))
-        return false;
-    const pada_node *x = &q->nodes[node->x];
-    if (node->conv.c_in < 8)
-        return x->op == PADA_OP_INPUT && node->conv.act == PADA_ACT_NONE &&
-               x->shape.h * x->shape.w > 1;
-    return x->op != PADA_OP_INPUT && is_paired(x->shape);
-}
-
-static bool is_level_conv(const pada_program *q, pada_value v)
-{
-    return is_depth(q, v) || is_dense(q, v);
-}
-
-static bool is_pool(const pada_program *q, pada_value v)
-{
-    const pada_node *node = &q->nodes[v];
-
-    return node->op == PADA_OP_POOL && is_paired(node->shape) &&
-           q->nodes[node->x].op != PADA_OP_INPUT && is_paired(q->nodes[node->x].shape);
-}
-
-static bool is_sum(const pada_program *q, pada_value v)
-{
-    const pada_node *node = &q->nodes[v];
-
-    if (node->op != PADA_OP_COMBINE || !is_paired(node->shape) || node->n_terms < 1 ||
-        node->n_terms > CUDA_LEVEL_TERMS)
-        return false;
-    for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
-        if (!is_paired(q->nodes[q->terms[t].x].shape) ||
-            q->nodes[q->terms[t].x].op == PADA_OP_INPUT)
-            return false;
-    return true;
-}
-
-/* All channels have an operand, each a sum of its own. */
-static bool is_concat(const pada_program *q, pada_value v)
-{
-    const pada_node *node = &q->nodes[v];
-    int channels = 0;
-
-    if (node->op != PADA_OP_CONCAT || !is_paired(node->shape)) return false;
-    for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
-        const pada_node *x = &q->nodes[q->terms[t].x];
-        if (x->shape.c % 2 != 0 || q->terms[t].channel % 2 != 0 || x->op == PADA_OP_INPUT)
-            return false;
-        channels += x->shape.c;
-    }
-    return channels == node->shape.c;
-}
-
-/* What reads values by views. */
-static bool is_level_node(const pada_program *q, pada_value v)
-{
-    return is_level_conv(q, v) || is_pool(q, v) || is_sum(q, v) || is_concat(q, v);
-}
-
-/* Whether there are faster kernels for a convolution: those of nodes, or of what stands between them. */
-static bool is_of_nodes(const pada_program *q, pada_value v)
-{
-    return pada_cuda_is_node_conv(q, v) || pada_cuda_is_strided(q, v) || pada_cuda_is_point(q, v) ||
-           pada_cuda_is_stem(q, v);
-}
-
-bool pada_cuda_wants_levels(const pada_program *q)
-{
-    bool depth = false, of_levels = false, of_nodes = false;
-
-    for (int v = 0; v < q->n_nodes; v++) {
-        if (q->nodes[v].op != PADA_OP_CONV) continue;
-        depth = depth || is_depth(q, v);
-        of_levels = of_levels || is_level_conv(q, v);
-        of_nodes = of_nodes || is_of_nodes(q, v);
-    }
-    return depth || (of_levels && !of_nodes);
-}
-
-/* ---- views ---- */
-
-void pada_cuda_choose_views(const cuda_matcher *k)
-{
-    const pada_program *q = k->q;
-    cuda_node_match *nodes = k->m->nodes;
-
-    for (int s = 0; s < q->n_forward; s++)
-        for (int i = q->stages[s].first; i < q->stages[s].first + q->stages[s].count; i++) {
-            const pada_value v = q->instrs[i].v;
-            const pada_node *node = &q->nodes[v];
-            nodes[v].ready = (cuda_when){s, -1};
-            nodes[v].viewed = q->instrs[i].code == PADA_CODE_COMBINE_FWD && node->n_terms == 1 &&
-                              is_sum(q, v) && !q->instrs[i].stats &&
-                              q->terms[node->first_term].kind == PADA_TERM_BATCHNORM;
-        }
-    for (int u = 0; u < q->n_nodes; u++)
-        for (int t = q->nodes[u].first_term - 1; t < q->nodes[u].first_term + q->nodes[u].n_terms;
-             t++) {
-            const pada_value v = t < q->nodes[u].first_term ? q->nodes[u].x : q->terms[t].x;
-            if (v == PADA_ZERO) continue;
-            nodes[v].n_readers++;
-            nodes[v].reader = u;
-        }
-    /* Every reader must know views. Without a gradient what stands in front of the norm may be gone in later stages. */
-    for (int u = 0; u < q->n_nodes; u++) {
-        const pada_node *node = &q->nodes[u];
-        for (int t = node->first_term - 1; t < node->first_term + node->n_terms; t++) {
-            const pada_value v = t < node->first_term ? node->x : q->terms[t].x;
-            if (v == PADA_ZERO || !nodes[v].viewed) continue;
-            if (!is_level_node(q, u) || (q->node_plans[v].grad.in == PADA_NOWHERE &&
-                                         nodes[u].ready.stage != nodes[v].ready.stage))
-                nodes[v].viewed = false;
-        }
-    }
-    for (int v = 0; v < q->n_nodes; v++)
-        nodes[v].ready = (cuda_when){-1, -1};
-}
 
 /* ---- parts ---- */
 
@@ -214,7 +69,8 @@ static pada_value point_of(const cuda_matcher *k, pada_value v)
     const pada_program *q = k->q;
     const cuda_node_match *match = &k->m->nodes[v];
 
-    if (!SEPARABLE || match->n_readers != 1 || !is_depth(q, v) || !is_dense(q, match->reader))
+    if (!SEPARABLE || match->n_readers != 1 || !pada_cuda_is_level_depth(q, v) ||
+        !pada_cuda_is_level_dense(q, match->reader))
         return -1;
     const pada_node *point = &q->nodes[match->reader];
     return pada_cuda_level_separable_fits(&q->nodes[v].conv, &point->conv, point->shape)
@@ -224,23 +80,29 @@ static pada_value point_of(const cuda_matcher *k, pada_value v)
 
 static cuda_part_kind forward_kind(const cuda_matcher *k, pada_value v)
 {
-    if (is_depth(k->q, v)) return CUDA_PART_DEPTH_FORWARD;
-    if (is_dense(k->q, v)) return CUDA_PART_DENSE_FORWARD;
-    if (is_pool(k->q, v)) return CUDA_PART_POOL_FORWARD;
-    if (is_sum(k->q, v) || is_concat(k->q, v)) return CUDA_PART_SUM;
+    if (pada_cuda_is_level_depth(k->q, v)) return CUDA_PART_DEPTH_FORWARD;
+    if (pada_cuda_is_level_dense(k->q, v)) return CUDA_PART_DENSE_FORWARD;
+    if (pada_cuda_is_level_pool(k->q, v)) return CUDA_PART_POOL_FORWARD;
+    if (pada_cuda_is_level_sum(k->q, v) || pada_cuda_is_level_concat(k->q, v)) return CUDA_PART_SUM;
     return CUDA_PART_GENERAL;
 }
 
-/* A concatenation: every operand by itself, also the sums of its channels. */
-static void add_operands(const cuda_matcher *k, int i, int level)
+/* A concatenation: every operand by itself, also the sums of its channels. Those that are there already need nothing; the
+ * level of the others, or of none. */
+static int add_operands(const cuda_matcher *k, int i, int level)
 {
     const pada_node *node = &k->q->nodes[k->q->instrs[i].v];
+    bool any = false;
 
     for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
-        add_part(k, CUDA_PART_SUM, level, i)->term = t;
+        const pada_value x = k->q->terms[t].x;
+        const bool housed = k->m->nodes[x].home == t;
+        if (!housed) add_part(k, CUDA_PART_SUM, level, i)->term = t;
+        any = any || !housed;
         if (k->q->instrs[i].stats)
-            k->m->terms[t].sums = pada_cuda_take_sums(k, k->q->nodes[k->q->terms[t].x].shape.c);
+            k->m->terms[t].sums = pada_cuda_take_sums(k, k->q->nodes[x].shape.c);
     }
+    return any ? level : level - 1;
 }
 
 /* Depthwise convolution i and the pointwise one behind it. */
@@ -285,7 +147,7 @@ static void match_forward(const cuda_matcher *k)
         }
         if (kind == CUDA_PART_DENSE_FORWARD) want_fragment(k, v);
         if (kind == CUDA_PART_SUM && node->op == PADA_OP_CONCAT) {
-            add_operands(k, i, level);
+            k->m->nodes[v].ready.level = add_operands(k, i, level);
             continue;
         }
         add_part(k, kind, level, i);
@@ -341,17 +203,20 @@ static cuda_level_part *contribute(const cuda_matcher *k, gradient *g, cuda_part
 
 static bool is_flow(const pada_program *q, const pada_instr *instr)
 {
-    return (instr->code == PADA_CODE_COMBINE_BWD && is_sum(q, instr->v)) ||
-           (instr->code == PADA_CODE_CONCAT_BWD && is_concat(q, instr->v));
+    return (instr->code == PADA_CODE_COMBINE_BWD && pada_cuda_is_level_sum(q, instr->v)) ||
+           (instr->code == PADA_CODE_CONCAT_BWD && pada_cuda_is_level_concat(q, instr->v));
 }
 
 /* Whether a part takes this instruction; which kind. */
 static cuda_part_kind backward_kind(const pada_program *q, const pada_instr *instr)
 {
     if (is_flow(q, instr)) return CUDA_PART_SUM;
-    if (instr->code == PADA_CODE_POOL_BWD && is_pool(q, instr->v)) return CUDA_PART_POOL_GRAD;
-    if (instr->code == PADA_CODE_CONV_BWD && is_depth(q, instr->v)) return CUDA_PART_DEPTH_BACK;
-    if (instr->code == PADA_CODE_CONV_BWD && is_dense(q, instr->v)) return CUDA_PART_DENSE_GRAD_IN;
+    if (instr->code == PADA_CODE_POOL_BWD && pada_cuda_is_level_pool(q, instr->v))
+        return CUDA_PART_POOL_GRAD;
+    if (instr->code == PADA_CODE_CONV_BWD && pada_cuda_is_level_depth(q, instr->v))
+        return CUDA_PART_DEPTH_BACK;
+    if (instr->code == PADA_CODE_CONV_BWD && pada_cuda_is_level_dense(q, instr->v))
+        return CUDA_PART_DENSE_GRAD_IN;
     return CUDA_PART_GENERAL;
 }
 
@@ -382,7 +247,7 @@ static int splits_of(const cuda_matcher *k, pada_value v)
     if (match->behind >= 0)
         return pada_cuda_level_separable_splits(&node->conv, k->q->nodes[match->reader].conv.c_out,
                                                 in, k->q->n_images);
-    return is_depth(k->q, v)
+    return pada_cuda_is_level_depth(k->q, v)
                ? pada_cuda_level_depth_splits(&node->conv, in, k->q->n_images)
                : pada_cuda_level_dense_splits(&node->conv, node->shape, k->q->n_images);
 }
@@ -391,7 +256,7 @@ static int splits_of(const cuda_matcher *k, pada_value v)
 static void add_weights(const cuda_matcher *k, int i)
 {
     const pada_instr *instr = &k->q->instrs[i];
-    const bool depth = is_depth(k->q, instr->v);
+    const bool depth = pada_cuda_is_level_depth(k->q, instr->v);
 
     if (!depth || instr->no_grad_in)
         add_part(k, depth ? CUDA_PART_DEPTH_BACK : CUDA_PART_DENSE_WEIGHTS,
@@ -406,7 +271,7 @@ static bool has_level_norms(const pada_program *q, pada_value x)
     const pada_node *node = &q->nodes[x];
     int n = 0;
 
-    if (!is_paired(node->shape)) return false;
+    if (!pada_cuda_is_paired(node->shape)) return false;
     for (int t = node->first_term; t < node->first_term + node->n_terms; t++)
         n += q->terms[t].kind == PADA_TERM_BATCHNORM;
     return n <= CUDA_FINISHES;

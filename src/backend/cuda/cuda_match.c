@@ -10,6 +10,7 @@
 
 #include "backend/cuda/cuda_kernels.h"
 #include "backend/cuda/cuda_known.h"
+#include "backend/cuda/cuda_level_known.h"
 #include "base/mem.h"
 
 typedef cuda_matcher matcher;
@@ -443,6 +444,7 @@ pada_status pada_cuda_match(cuda_match *m, const pada_program *q, bool tiles)
                                         .fragment = -1,
                                         .partial = -1,
                                         .behind = -1,
+                                        .home = -1,
                                         .ready = {-1, -1},
                                         .complete = {-1, -1}};
     for (int t = 0; t < q->n_terms; t++)

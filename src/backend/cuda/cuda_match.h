@@ -88,6 +88,9 @@ typedef struct cuda_node_match {
     int n_readers;
     pada_value reader;
     int behind;
+    /* the term of a concatenation, `host`, whose channels it is written to, and read from; or -1 */
+    int home;
+    pada_value host;
     cuda_when ready, complete; /* value and gradient, while matching */
 } cuda_node_match;
 

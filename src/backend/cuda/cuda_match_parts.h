@@ -23,13 +23,13 @@ void pada_cuda_end_batch(const cuda_matcher *k);
 /* The value whose gradient an instruction contributes to or, NORM_SUMS, waits for; -1: none. */
 pada_value pada_cuda_receiver(const pada_program *q, const pada_instr *instr);
 
+/* ---- cuda_level_views.c ---- */
+
+/* Decides which values are not stored, or stored with others, and counts who reads them; before the stages. */
+void pada_cuda_choose_views(const cuda_matcher *k);
+
 /* ---- cuda_level_match.c ---- */
 
-/* Whether a program is to run by levels: it has depthwise convolutions or affine norms, or no convolution that node
- * kernels know. */
-bool pada_cuda_wants_levels(const pada_program *q);
-/* Decides which sums are not stored; before the stages. */
-void pada_cuda_choose_views(const cuda_matcher *k);
 /* The steps of a stage. */
 void pada_cuda_match_level_stage(const cuda_matcher *k);
 

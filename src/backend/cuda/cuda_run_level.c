@@ -25,15 +25,28 @@ static void see_norm(const cuda_run *r, int t, cuda_view *view)
     view->shift = params_at(r, r->q->terms[t].norm.shift);
 }
 
+/* v where it is written to: its own tensor, or channels of a concatenation. */
+static cuda_view place_of(const cuda_run *r, pada_value v)
+{
+    const cuda_node_match *match = &r->d->match.nodes[v];
+    const bool housed = match->home >= 0;
+    const pada_value host = housed ? match->host : v;
+    const cuda_tensor x = pada_cuda_value(r, host);
+
+    return (cuda_view){.data = (uint16_t *)x.data + (housed ? r->q->terms[match->home].channel : 0),
+                       .image = x.stride,
+                       .pitch = r->q->nodes[host].shape.c};
+}
+
 /* v as an operator reads it. */
 static cuda_view view_of(const cuda_run *r, pada_value v, pada_act act)
 {
-    const pada_node *node = &r->q->nodes[v];
+    const int term = r->q->nodes[v].first_term;
     const bool viewed = r->d->match.nodes[v].viewed;
-    const cuda_tensor x = pada_cuda_value(r, viewed ? r->q->terms[node->first_term].x : v);
-    cuda_view view = {.data = x.data, .image = x.stride, .pitch = node->shape.c, .act = act};
+    cuda_view view = place_of(r, viewed ? r->q->terms[term].x : v);
 
-    if (viewed) see_norm(r, node->first_term, &view);
+    view.act = act;
+    if (viewed) see_norm(r, term, &view);
     return view;
 }
 
@@ -72,17 +85,6 @@ static cuda_finish moments_of(const cuda_run *r, int64_t sums, pada_value v, int
                          .rstd = mean + vector_of(&r->q->nodes[v])};
 }
 
-/* The value v, all of its channels. */
-static cuda_result value_to(const cuda_run *r, pada_value v)
-{
-    const cuda_tensor y = pada_cuda_value(r, v);
-    cuda_result to = {.data = y.data, .image = y.stride, .pitch = r->q->nodes[v].shape.c};
-
-    if (r->d->match.nodes[v].sums >= 0)
-        to.finishes[to.n_finishes++] = moments_of(r, r->d->match.nodes[v].sums, v, 0);
-    return to;
-}
-
 /* Operand t of the concatenation v. */
 static cuda_result operand_to(const cuda_run *r, pada_value v, int t)
 {
@@ -95,6 +97,18 @@ static cuda_result operand_to(const cuda_run *r, pada_value v, int t)
         to.finishes[to.n_finishes] = moments_of(r, r->d->match.terms[t].sums, v, channel);
         to.finishes[to.n_finishes++].count = count_of(r, r->q->nodes[v].shape);
     }
+    return to;
+}
+
+/* The value v, all of its channels. */
+static cuda_result value_to(const cuda_run *r, pada_value v)
+{
+    const cuda_node_match *match = &r->d->match.nodes[v];
+    const cuda_tensor y = pada_cuda_value(r, v);
+    cuda_result to = {.data = y.data, .image = y.stride, .pitch = r->q->nodes[v].shape.c};
+
+    if (match->home >= 0) return operand_to(r, match->host, match->home);
+    if (match->sums >= 0) to.finishes[to.n_finishes++] = moments_of(r, match->sums, v, 0);
     return to;
 }
 
