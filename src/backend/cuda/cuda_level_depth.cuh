@@ -148,12 +148,13 @@ static __host__ __device__ inline depth_tiles depth_tile(pada_shape shape, int n
 /* Row r of a tile and tap k meet row i of its window where i * up == r * down + k * dilation; `reach` is what the last
  * tap adds. */
 static __host__ __device__ inline depth_window depth_measure(const depth_tiles &t, int reach,
-                                                             int down, int up)
+                                                             int down, int up,
+                                                             int pixel = DEPTH_PIXEL)
 {
     const int rows = ((depth_height(t) - 1) * down + reach) / up + 1;
     const int columns = ((t.strips * DEPTH_STRIP - 1) * down + reach) / up + 1;
 
-    return (depth_window){rows, columns, columns * DEPTH_PIXEL};
+    return (depth_window){rows, columns, columns * pixel};
 }
 
 /* Words of shared memory while tiles are made. */

@@ -223,16 +223,16 @@ static __device__ __forceinline__ void depth_load_by(const cuda_level_conv &j,
     }
 }
 
-template <depth_source FROM>
+template <depth_source FROM, int PIXEL>
 static __device__ __forceinline__ void depth_load_from(const cuda_level_conv &j,
                                                        const depth_block &b, const depth_reader &p,
                                                        const depth_chunk &of, int image, int row,
                                                        int column, char *shared)
 {
     const depth_window &window = b.plan.window;
-    float *to = (float *)shared + (p.row * window.columns + p.column) * DEPTH_PIXEL + p.c;
+    float *to = (float *)shared + (p.row * window.columns + p.column) * PIXEL + p.c;
     const depth_floats keep = {to, (const float *)shared + window.rows * window.pitch,
-                               b.spread.step * DEPTH_PIXEL};
+                               b.spread.step * PIXEL};
     const depth_factors factors = {of.coefs, DEPTH_CHANNELS};
 
     if (p.row < 0) return;
@@ -244,18 +244,18 @@ static __device__ __forceinline__ void depth_load_from(const cuda_level_conv &j,
         depth_load_by<2, FROM>(j, window, b.spread, p, of.first, factors, image, row, column, keep);
 }
 
-/* The window of dz (BACK) or x. */
-template <bool BACK>
+/* The window of dz (BACK) or x, PIXEL floats from one pixel to the next. */
+template <bool BACK, int PIXEL = DEPTH_PIXEL>
 static __device__ __forceinline__ void depth_load(const cuda_level_conv &j, const depth_block &b,
                                                   const depth_reader &p, const depth_chunk &of,
                                                   int image, int row, int column, char *shared)
 {
     if (!BACK)
-        depth_load_from<DEPTH_X>(j, b, p, of, image, row, column, shared);
+        depth_load_from<DEPTH_X, PIXEL>(j, b, p, of, image, row, column, shared);
     else if (j.dz.z)
-        depth_load_from<DEPTH_DZ>(j, b, p, of, image, row, column, shared);
+        depth_load_from<DEPTH_DZ, PIXEL>(j, b, p, of, image, row, column, shared);
     else
-        depth_load_from<DEPTH_DY>(j, b, p, of, image, row, column, shared);
+        depth_load_from<DEPTH_DY, PIXEL>(j, b, p, of, image, row, column, shared);
 }
 
 /* The weights of a chunk, backward from the last tap to the first. */
@@ -293,12 +293,12 @@ static __device__ __forceinline__ void depth_stage(const cuda_level_conv &j, int
 }
 
 /* N neighbours of a row of a window, for one lane. */
-template <int N>
+template <int N, int PIXEL = DEPTH_PIXEL>
 static __device__ __forceinline__ void depth_read(const float *from, depth_pair x[N])
 {
 #pragma unroll
     for (int q = 0; q < N; q++)
-        x[q] = *(const depth_pair *)(from + q * DEPTH_PIXEL);
+        x[q] = *(const depth_pair *)(from + q * PIXEL);
 }
 
 static __device__ __forceinline__ depth_pair depth_weight(const float *weights, int tap)
@@ -309,7 +309,7 @@ static __device__ __forceinline__ depth_pair depth_weight(const float *weights, 
 /* ---- forward ---- */
 
 /* The sums of a patch. `from` is the first word of its window, `weights` those of this lane. */
-template <int K, int STRIDE, int DILATION>
+template <int K, int STRIDE, int DILATION, int PIXEL>
 static __device__ __forceinline__ void depth_convolve(const float *from, int pitch,
                                                       const float *weights,
                                                       depth_pair sums[DEPTH_PATCH])
@@ -320,7 +320,7 @@ static __device__ __forceinline__ void depth_convolve(const float *from, int pit
 #pragma unroll
     for (int i = 0; i < ROWS; i++, from += pitch) {
         depth_pair x[N];
-        depth_read<N>(from, x);
+        depth_read<N, PIXEL>(from, x);
 #pragma unroll
         for (int r = 0; r < DEPTH_HIGH; r++) {
             const int ahead = i - r * STRIDE, kh = ahead / DILATION;
@@ -339,14 +339,15 @@ static __device__ __forceinline__ void depth_convolve(const float *from, int pit
     }
 }
 
+template <int PIXEL = DEPTH_PIXEL>
 static __device__ __forceinline__ void depth_convolve_any(int kind, const float *from, int pitch,
                                                           const float *weights,
                                                           depth_pair sums[DEPTH_PATCH])
 {
     switch (kind) {
-#define CASE(K, STRIDE, DILATION)                                        \
-    case depth_kind(K, STRIDE, DILATION):                                \
-        depth_convolve<K, STRIDE, DILATION>(from, pitch, weights, sums); \
+#define CASE(K, STRIDE, DILATION)                                               \
+    case depth_kind(K, STRIDE, DILATION):                                       \
+        depth_convolve<K, STRIDE, DILATION, PIXEL>(from, pitch, weights, sums); \
         break;
         DEPTH_KINDS(CASE, 3)
         DEPTH_KINDS(CASE, 5)

@@ -9,7 +9,7 @@
  *                                       '-> between, where the gradient of the pointwise weights will read it
  *
  * Rows of the left matrix behind the last pixel are zero, so that nothing has to be asked before results are counted.
- * Shared memory has, in this order, the window; weights [chunk][tap][DEPTH_CHANNELS] and coefficients
+ * Shared memory has, in this order, the window, PIXEL floats from a pixel to the next; weights [chunk][tap][DEPTH_CHANNELS] and coefficients
  * [chunk][3][DEPTH_CHANNELS] of all channels; the left matrix; sums [warp][moment][channel of z], which only that warp adds
  * to, in the order of its tiles. Design note 0025. */
 #include "backend/cuda/cuda_level_dense.cuh"
@@ -20,7 +20,9 @@ enum {
     PER_SM = 4,
     BLOCKS = PER_SM * DEPTH_DEVICE, /* of a launch: as many as an H200 runs at a time */
     WARPS = DEPTH_THREADS / 32,
-    TALLEST = 3,             /* as DEPTH_LOG: 16 rows */
+    TALLEST = 3, /* as DEPTH_LOG: 16 rows */
+    NARROW_PIXEL =
+        20, /* floats of a window, where all jobs of a launch have narrow chunks: taller tiles fit */
     MOST_STRIPS = 64,        /* of a row, which a tile has all of */
     MOST_CHANNELS = 256,     /* of the depthwise convolution */
     FEWEST_PIXELS = 32,      /* of a tile, unless the image has less */
@@ -31,14 +33,15 @@ enum {
 
 /* ---- sizes ---- */
 
-static __host__ __device__ inline depth_plan make_plan(const cuda_level_conv &j, int log)
+static __host__ __device__ inline depth_plan make_plan(const cuda_level_conv &j, int log, int pixel)
 {
     depth_plan p;
 
     p.chunks = depth_divide(j.conv.c_in);
     p.taps = j.conv.kernel * j.conv.kernel;
     p.tiles = depth_tile(j.out, j.n_images, 0, log, MOST_STRIPS);
-    p.window = depth_measure(p.tiles, (j.conv.kernel - 1) * j.conv.dilation, j.conv.stride, 1);
+    p.window =
+        depth_measure(p.tiles, (j.conv.kernel - 1) * j.conv.dilation, j.conv.stride, 1, pixel);
     return p;
 }
 
@@ -101,6 +104,7 @@ static __device__ __forceinline__ void keep_patch(const cuda_level_conv &j, cons
 }
 
 /* All patches of a tile, for a chunk of channels whose window is there. */
+template <int PIXEL>
 static __device__ __forceinline__ void convolve(const cuda_level_conv &j, const separable &b,
                                                 const depth_part &part, const depth_chunk &of,
                                                 int h, char *shared)
@@ -114,10 +118,10 @@ static __device__ __forceinline__ void convolve(const cuda_level_conv &j, const 
         const depth_spot at = depth_find_patch(tiles, i);
         depth_pair sums[DEPTH_PATCH] = {};
         if (h + at.row < j.out.h)
-            depth_convolve_any(b.depth.kind,
-                               (const float *)shared + at.row * stride * pitch +
-                                   at.column * stride * DEPTH_PIXEL + 2 * part.lane,
-                               pitch, of.weights + 2 * part.lane, sums);
+            depth_convolve_any<PIXEL>(b.depth.kind,
+                                      (const float *)shared + at.row * stride * pitch +
+                                          at.column * stride * PIXEL + 2 * part.lane,
+                                      pitch, of.weights + 2 * part.lane, sums);
         keep_patch(j, b, h + at.row, at, of.first + 2 * part.lane, sums, shared);
     }
 }
@@ -266,6 +270,7 @@ typedef struct separable_jobs {
 
 static_assert(sizeof(separable_jobs) <= 4096, "arguments of a kernel");
 
+template <int PIXEL>
 __global__ static void __launch_bounds__(DEPTH_THREADS, PER_SM)
     separable_kernel(const __grid_constant__ separable_jobs jobs)
 {
@@ -275,7 +280,7 @@ __global__ static void __launch_bounds__(DEPTH_THREADS, PER_SM)
     const cuda_level_conv &j = jobs.convs.at[k];
 
     if (threadIdx.x == 0) {
-        const depth_plan plan = make_plan(j, jobs.logs[k]);
+        const depth_plan plan = make_plan(j, jobs.logs[k], PIXEL);
         const int turn = (int)blockIdx.x - jobs.convs.first[k];
         depth_prepare(j, plan, turn * plan.chunks.n, jobs.vectors[k], &b.depth);
         b.map = map_of(j, plan);
@@ -298,10 +303,10 @@ __global__ static void __launch_bounds__(DEPTH_THREADS, PER_SM)
             depth_reader reader = part.reader;
             if (reader.c >= of.channels) reader.row = -1; /* the last chunk may be narrow */
             if (i > 0) __syncthreads();                   /* the window before has been read */
-            depth_load<false>(j, b.depth, reader, of, corner.image,
-                              corner.h * j.conv.stride - j.conv.pad, -j.conv.pad, shared);
+            depth_load<false, PIXEL>(j, b.depth, reader, of, corner.image,
+                                     corner.h * j.conv.stride - j.conv.pad, -j.conv.pad, shared);
             __syncthreads(); /* the window is there; the left matrix has been read */
-            convolve(j, b, part, of, corner.h, shared);
+            convolve<PIXEL>(j, b, part, of, corner.h, shared);
         }
         __syncthreads(); /* the left matrix is there, the window has been read */
         if (j.between) put_between(j, b, corner.image, first, pixels, shared);
@@ -316,9 +321,9 @@ __global__ static void __launch_bounds__(DEPTH_THREADS, PER_SM)
 
 /* ---- launches ---- */
 
-static int count_bytes(const cuda_level_conv &j, int log)
+static int count_bytes(const cuda_level_conv &j, int log, int pixel)
 {
-    return map_of(j, make_plan(j, log)).bytes;
+    return map_of(j, make_plan(j, log, pixel)).bytes;
 }
 
 bool pada_cuda_level_separable_fits(const pada_conv *depth, const pada_conv *point, pada_shape out)
@@ -331,24 +336,31 @@ bool pada_cuda_level_separable_fits(const pada_conv *depth, const pada_conv *poi
     return pada_cuda_level_depth_fits(depth) && pada_cuda_level_dense_fits(point) &&
            dense_is_plain(*point) && point->act == PADA_ACT_NONE &&
            dense_is_moderate(point->c_in) && point->c_in <= MOST_CHANNELS &&
-           dense_is_moderate(point->c_out) && count_bytes(j, 0) <= MOST_SHARED;
+           dense_is_moderate(point->c_out) && count_bytes(j, 0, DEPTH_PIXEL) <= MOST_SHARED;
 }
 
 /* The tallest tiles of which there are enough for so many blocks. */
-static int choose_log(const cuda_level_conv &j, int blocks)
+static int choose_log(const cuda_level_conv &j, int blocks, int pixel)
 {
     int log = TALLEST;
 
     for (; log > 0; log--) {
-        const depth_tiles tiles = make_plan(j, log).tiles;
+        const depth_tiles tiles = make_plan(j, log, pixel).tiles;
         const bool small =
             DEPTH_HIGH << (log - 1) < j.out.h && depth_height(tiles) / 2 * j.out.w >= FEWEST_PIXELS;
-        if (count_bytes(j, log) <= SHARED && (tiles.n >= blocks || !small)) break;
+        if (count_bytes(j, log, pixel) <= SHARED && (tiles.n >= blocks || !small)) break;
     }
     return log;
 }
 
-cudaError_t pada_cuda_level_separable_forward(cudaStream_t stream, const cuda_level_convs *from)
+static bool is_narrow(const cuda_level_convs *jobs)
+{
+    for (int k = 0; k < jobs->n; k++)
+        if (depth_divide(jobs->at[k].conv.c_in).each > DEPTH_NARROW) return false;
+    return true;
+}
+
+template <int PIXEL> static cudaError_t launch(cudaStream_t stream, const cuda_level_convs *from)
 {
     level_work work[CUDA_LEVEL_CONVS];
     separable_jobs jobs;
@@ -357,9 +369,9 @@ cudaError_t pada_cuda_level_separable_forward(cudaStream_t stream, const cuda_le
     jobs.convs = *from;
     for (int k = 0; k < from->n; k++) {
         const cuda_level_conv &j = from->at[k];
-        const int log = choose_log(j, BLOCKS / from->n);
-        const depth_plan plan = make_plan(j, log);
-        bytes = max(bytes, count_bytes(j, log));
+        const int log = choose_log(j, BLOCKS / from->n, PIXEL);
+        const depth_plan plan = make_plan(j, log, PIXEL);
+        bytes = max(bytes, count_bytes(j, log, PIXEL));
         threads = max(threads, depth_threads(plan.chunks));
         work[k] = {1, plan.tiles.n, plan.chunks.n * (10 + plan.taps) << log};
         jobs.logs[k] = (uint8_t)log;
@@ -368,10 +380,16 @@ cudaError_t pada_cuda_level_separable_forward(cudaStream_t stream, const cuda_le
     }
     level_place_blocks(work, from->n, BLOCKS, jobs.convs.first);
     if (bytes > 48 * 1024) {
-        const cudaError_t error = cudaFuncSetAttribute(
-            (const void *)separable_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+        const cudaError_t error =
+            cudaFuncSetAttribute((const void *)separable_kernel<PIXEL>,
+                                 cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
         if (error != cudaSuccess) return error;
     }
-    return cuda_launch(separable_kernel, (unsigned)jobs.convs.first[from->n], (unsigned)threads,
-                       (size_t)bytes, stream, jobs);
+    return cuda_launch(separable_kernel<PIXEL>, (unsigned)jobs.convs.first[from->n],
+                       (unsigned)threads, (size_t)bytes, stream, jobs);
+}
+
+cudaError_t pada_cuda_level_separable_forward(cudaStream_t stream, const cuda_level_convs *jobs)
+{
+    return is_narrow(jobs) ? launch<NARROW_PIXEL>(stream, jobs) : launch<DEPTH_PIXEL>(stream, jobs);
 }
