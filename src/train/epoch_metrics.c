@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -139,6 +140,67 @@ pada_status pada_epoch_metrics_append(const char *run, const pada_epoch_metrics 
     pada_status st = path_of(&path, run);
 
     if (st == PADA_OK) st = append(pada_text_str(&path), metrics);
+    pada_text_deinit(&path);
+    return st;
+}
+
+/* ---- reading ---- */
+
+/* The next field of a line, without its end; false: there is none. */
+static bool next_field(const char **at, const char *end, char *field, size_t bytes)
+{
+    if (*at > end) return false;
+    const char *comma = memchr(*at, ',', (size_t)(end - *at));
+    const char *stop = comma ? comma : end;
+    snprintf(field, bytes, "%.*s", (int)(stop - *at), *at);
+    *at = stop + 1;
+    return true;
+}
+
+/* A row with the names of the header; the last two columns are no numbers. */
+static bool read_row(const char *names, const char *names_end, const char *row, const char *row_end,
+                     pada_epoch_metrics *m)
+{
+    char name[sizeof m->items[0].name], field[sizeof m->warnings];
+
+    *m = (pada_epoch_metrics){0};
+    while (next_field(&names, names_end, name, sizeof name)) {
+        if (!next_field(&row, row_end, field, sizeof field)) return false;
+        if (strcmp(name, "weights_hash") == 0)
+            m->weights_hash = strtoull(field, NULL, 16);
+        else if (strcmp(name, "warnings") == 0)
+            snprintf(m->warnings, sizeof m->warnings, "%s", field);
+        else if (m->n < PADA_MAX_EPOCH_METRICS)
+            pada_epoch_metrics_add(m, *field ? strtod(field, NULL) : NAN, "%s", name);
+    }
+    return row > row_end;
+}
+
+static pada_status read_rows(const pada_file *file, void *user,
+                             pada_status (*use)(void *user, const pada_epoch_metrics *m))
+{
+    const char *names = (const char *)file->data, *end = names + file->bytes;
+    const char *names_end = end_of_line(names, end);
+    pada_epoch_metrics m;
+
+    for (const char *row = names_end + 1, *next; names_end && (next = end_of_line(row, end));
+         row = next + 1) {
+        if (!read_row(names, names_end, row, next, &m)) break;
+        PADA_TRY(use(user, &m));
+    }
+    return PADA_OK;
+}
+
+pada_status pada_epoch_metrics_each(const char *run, void *user,
+                                    pada_status (*use)(void *user, const pada_epoch_metrics *m))
+{
+    pada_text path = {0};
+    pada_file file = {0};
+    pada_status st = path_of(&path, run);
+
+    if (st == PADA_OK) st = pada_file_open(&file, path.data);
+    if (st == PADA_OK && file.bytes > 0) st = read_rows(&file, user, use);
+    pada_file_close(&file);
     pada_text_deinit(&path);
     return st;
 }

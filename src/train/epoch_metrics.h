@@ -35,6 +35,9 @@ void pada_epoch_metrics_warn(pada_epoch_metrics *metrics, const char *word);
 pada_status pada_epoch_metrics_rewind(const char *run, int epoch, int *n_missing);
 /* Appends the row, and the header before the first one. */
 pada_status pada_epoch_metrics_append(const char *run, const pada_epoch_metrics *metrics);
+/* Reads the rows one by one; a torn one, and what follows it, is left out. Stops at the first failure of `use`. */
+pada_status pada_epoch_metrics_each(const char *run, void *user,
+                                    pada_status (*use)(void *user, const pada_epoch_metrics *m));
 /* What was appended survives a power cut; no file is fine. */
 pada_status pada_epoch_metrics_sync(const char *run);
 

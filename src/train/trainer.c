@@ -86,6 +86,8 @@ static pada_status plan_phases(trainer *t)
     const pada_phase_ops *phases = ops->phases;
 
     PADA_TRY(pada_timetable_init(&t->table, ops, t->strategy, &t->env));
+    t->end = t->table.n_epochs;
+    t->home = t->desc->run;
     if (t->table.n_phases > 1 && !t->desc->run)
         return PADA_FAIL(PADA_EINVAL, "method %s trains several supernets: it needs a run folder",
                          ops->name);
@@ -359,7 +361,7 @@ static pada_status finish_epoch(trainer *t, const pada_epoch *epoch)
     if (is_writer(t)) PADA_TRY(pada_epoch_metrics_append(desc->run, &metrics));
     if (is_writer(t) && t->now.last && t->table.n_phases > 1)
         PADA_TRY(
-            pada_family_keep(desc->run, epoch->phase, t->now.what.final, &t->within, desc->engine));
+            pada_family_keep(t->home, epoch->phase, t->now.what.final, &t->within, desc->engine));
     t->position[0]++;
     t->position[1] = 0;
     locate(t);
@@ -389,7 +391,7 @@ static pada_status enter_phase(trainer *t)
     if (t->now.phase > 0)
         PADA_TRY(t->now.what.parent == PADA_FRESH
                      ? pada_engine_init_weights(desc->engine, t->env.seed)
-                     : pada_family_inherit(desc->run, t->now.what.parent, desc->engine));
+                     : pada_family_inherit(t->home, t->now.what.parent, desc->engine));
     if (desc->listener.phase && t->table.n_phases > 1) {
         report_progress(t, &progress);
         desc->listener.phase(desc->listener.context, &progress, &t->within);
@@ -452,7 +454,7 @@ static pada_status run_step(trainer *t, const pada_epoch *epoch, int n_images)
     return PADA_OK;
 }
 
-static pada_status run_epoch(trainer *t)
+pada_status pada__trainer_run_epoch(trainer *t)
 {
     const pada_train_desc *desc = t->desc;
     const pada_strategy_ops *strategy = desc->strategy;
@@ -516,7 +518,9 @@ pada_status pada_train(const pada_train_desc *desc)
         st = pada_run_lock_take(desc->lock, desc->run);
     if (st == PADA_OK) st = pada__trainer_resume(&t);
     while (st == PADA_OK && !is_done(&t))
-        st = run_epoch(&t);
+        st =
+            pada__trainer_has_parts(&t) ? pada__trainer_run_parts(&t) : pada__trainer_run_epoch(&t);
+    if (st == PADA_OK && is_writer(&t) && t.table.n_phases > 1) st = pada__trainer_drop_parts(&t);
     tell_traffic(&t);
     pada__trainer_end(&t);
     return st;

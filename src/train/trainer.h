@@ -63,8 +63,9 @@ typedef struct pada_train_desc {
     /* Processes that train together, each with such a description: the first one writes the folder, the others read
      * checkpoints in it. NULL: this one alone. */
     pada_team *team;
-    bool tells_traffic; /* of a team: a message at the end about its messages */
-    bool local_norms;   /* of a team: each process normalises by its own images (backend.h) */
+    bool
+        tells_traffic; /* of a team: messages about who has done what, and at the end about its messages */
+    bool local_norms; /* of a team: each process normalises by its own images (backend.h) */
     const char *
         build; /* what must be the same in all processes of a team, besides `config` and the images; or NULL */
     /* of the one network: what validates better than ever is kept (keeper.h); NULL: not. Needs `run` and `validate`. */

@@ -196,7 +196,7 @@ static pada_status make_folder(trainer *t)
     return t->table.n_phases > 1 ? pada_family_begin(t->desc->run) : PADA_OK;
 }
 
-static pada_status resume_newest(trainer *t)
+pada_status pada__trainer_go_on(trainer *t)
 {
     pada_text notes = {0};
     pada_state *state = NULL;
@@ -223,7 +223,7 @@ pada_status pada__trainer_resume(trainer *t)
     PADA_TRY(store_papers(t));
     PADA_TRY(make_folder(t));
     PADA_TRY(pada_team_barrier(t->desc->team));
-    PADA_TRY(resume_newest(t));
+    PADA_TRY(pada__trainer_go_on(t));
     PADA_TRY(pada__trainer_check_resumed(t)); /* nobody reads checkpoints any more */
     if (!is_writer(t)) return PADA_OK;
     if (!is_done(t)) PADA_TRY(with_state(t, hold_room));

@@ -11,6 +11,8 @@
 
 typedef struct trainer {
     const pada_train_desc *desc;
+    const char *
+        home; /* the run folder, where supernets that are done go; desc->run is another one in a part of it */
     pada_strategy_env env;
     void *strategy; /* state_bytes of the strategy */
     pada_timetable table;
@@ -26,6 +28,7 @@ typedef struct trainer {
     int64_t *classes;             /* [2 * n_classes] scratch */
     int n_passes, n_probe_passes; /* per batch, at most */
     int64_t position[2];          /* the next step: epoch, step of the epoch */
+    int end;                      /* the epoch behind the last one */
     double started, epoch_started, saved, told; /* clock */
     int64_t images;     /* in the epochs of this process that have ended, less what was loaded */
     int64_t first_step; /* of this process */
@@ -48,13 +51,14 @@ static inline void locate(trainer *t)
 
 static inline bool is_done(const trainer *t)
 {
-    return t->position[0] == t->table.n_epochs;
+    return t->position[0] == t->end;
 }
 
 /* Of the whole run, probes included. */
 static inline int64_t steps_done(const trainer *t)
 {
-    return is_done(t) ? t->table.n_steps : t->now.first_step + t->position[1];
+    return t->position[0] == t->table.n_epochs ? t->table.n_steps
+                                               : t->now.first_step + t->position[1];
 }
 
 /* Batches of a step of the epoch; a probe has one. */
@@ -81,11 +85,21 @@ static inline void tell(const trainer *t, const char *text)
 pada_status pada__trainer_begin(trainer *t);
 void pada__trainer_end(trainer *t);
 pada_epoch pada__trainer_epoch(const trainer *t);
+/* trainer.c: the rest of the epoch that comes next. */
+pada_status pada__trainer_run_epoch(trainer *t);
+
+/* trainer_parts.c: whether the supernets from here on are shared by the processes of the team; trains them. */
+bool pada__trainer_has_parts(const trainer *t);
+pada_status pada__trainer_run_parts(trainer *t);
+/* Removes what is left of parts when the run is over. */
+pada_status pada__trainer_drop_parts(const trainer *t);
 
 /* trainer_checkpoint.c: a checkpoint of now, if there is a run folder; and the newest one, if there
  * is any, from which the run resumes. */
 pada_status pada__trainer_save(trainer *t);
 pada_status pada__trainer_resume(trainer *t);
+/* Goes to the newest checkpoint of desc->run, if there is any. */
+pada_status pada__trainer_go_on(trainer *t);
 /* Goes to where the run was at a checkpoint. */
 pada_status pada__trainer_load(trainer *t, const char *checkpoint);
 
