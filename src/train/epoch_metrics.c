@@ -183,8 +183,8 @@ static pada_status read_rows(const pada_file *file, void *user,
     const char *names_end = end_of_line(names, end);
     pada_epoch_metrics m;
 
-    for (const char *row = names_end + 1, *next; names_end && (next = end_of_line(row, end));
-         row = next + 1) {
+    if (!names_end) return PADA_OK;
+    for (const char *row = names_end + 1, *next; (next = end_of_line(row, end)); row = next + 1) {
         if (!read_row(names, names_end, row, next, &m)) break;
         PADA_TRY(use(user, &m));
     }

@@ -235,6 +235,60 @@ static void lost_rows_are_told(void **state)
     assert_int_equal(count_rows(), EPOCHS);
 }
 
+static pada_status append_copy(void *user, const pada_epoch_metrics *m)
+{
+    int *n_read = user;
+
+    if (*n_read == 2) return PADA_FAIL(PADA_EIO, "no room");
+    ++*n_read;
+    return pada_epoch_metrics_append(scratch_path("copy"), m);
+}
+
+static void rows_are_read_as_they_were_written(void **state)
+{
+    pada_epoch_metrics m = {.weights_hash = 0x00c0ffee12345678, .warnings = ""};
+    char text[2][1000] = {""};
+    int n_read = 0;
+
+    (void)state;
+    CHECK_OK(pada_make_dirs(scratch_path("run")));
+    CHECK_OK(pada_make_dirs(scratch_path("copy")));
+    assert_int_equal(pada_epoch_metrics_each(scratch_path("run"), &n_read, append_copy),
+                     PADA_ENOENT);
+    scratch_write(scratch_path("run/metrics.csv"), "epoch", 5); /* torn in the first line */
+    CHECK_OK(pada_epoch_metrics_each(scratch_path("run"), &n_read, append_copy));
+    assert_int_equal(n_read, 0);
+    assert_int_equal(remove(scratch_path("run/metrics.csv")), 0);
+    pada_epoch_metrics_add(&m, 7, "epoch");
+    pada_epoch_metrics_add(&m, NAN, "lr");
+    pada_epoch_metrics_add(&m, 1.0 / 3, "loss");
+    CHECK_OK(pada_epoch_metrics_append(scratch_path("run"), &m));
+    m.items[0].value = 8;
+    m.items[2].value = -1e-30;
+    pada_epoch_metrics_warn(&m, "one");
+    pada_epoch_metrics_warn(&m, "two");
+    CHECK_OK(pada_epoch_metrics_append(scratch_path("run"), &m));
+    CHECK_OK(pada_epoch_metrics_each(scratch_path("run"), &n_read, append_copy));
+    assert_int_equal(n_read, 2);
+    const char *const names[] = {"run/metrics.csv", "copy/metrics.csv"};
+    for (int i = 0; i < 2; i++) {
+        FILE *file = fopen(scratch_path(names[i]), "r");
+        assert_non_null(file);
+        assert_true(fread(text[i], 1, sizeof text[i] - 1, file) > 50);
+        fclose(file);
+    }
+    assert_string_equal(text[0], text[1]);
+
+    FILE *longer = fopen(scratch_path("run/metrics.csv"), "a"); /* a row that lacks columns */
+    assert_non_null(longer);
+    fputs("9,1\n", longer);
+    fclose(longer);
+    n_read = 0;
+    CHECK_OK(pada_epoch_metrics_each(scratch_path("run"), &n_read, append_copy));
+    assert_int_equal(n_read, 2);
+    assert_int_equal(pada_epoch_metrics_each(scratch_path("run"), &n_read, append_copy), PADA_EIO);
+}
+
 static int open_all(void **state)
 {
     const pada_backend *backend;
@@ -258,7 +312,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         unit(rewind_keeps_earlier_epochs), unit(nothing_is_read_behind_the_file),
         unit(sync_needs_no_file),          unit(rows_are_on_the_disk_before_checkpoints),
-        unit(lost_rows_are_told),
+        unit(lost_rows_are_told),          unit(rows_are_read_as_they_were_written),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
