@@ -211,13 +211,33 @@ typedef struct block_room {
     float *images;
 } block_room;
 
+/* The block between two features, with the convolution that its Jacobian is read from. */
+static pada_block_graph block_of(const pada_trial *t, const feature *in, const feature *out)
+{
+    const int stride = in->shape.h / out->shape.h;
+
+    return (pada_block_graph){t->graph, in->value, out->value, stride * stride * out->shape.c,
+                              t->extra};
+}
+
+/* Cuts all blocks out: what cannot be measured is said before anything is. */
+static pada_status check_blocks(pada_trial *t, const features *f)
+{
+    for (int i = 1; i < f->n; i++) {
+        const feature *in = &f->list[i - 1], *out = &f->list[i];
+        const pada_block_graph block = block_of(t, in, out);
+        if (in->value != PADA_ZERO && out->value != PADA_ZERO)
+            PADA_TRY(pada_block_graph_build(&block, t->part));
+    }
+    return PADA_OK;
+}
+
 static pada_status run_block(pada_trial *t, const feature *in, const feature *out, pada_rng *rng,
                              const block_room *room, const pada_batch *labels)
 {
-    const int stride = in->shape.h / out->shape.h;
-    const int c_in = in->shape.c, c_beside = stride * stride * out->shape.c;
+    const pada_block_graph block = block_of(t, in, out);
+    const int c_in = in->shape.c, c_beside = block.c_beside;
     const int64_t count = pada_shape_count(out->shape);
-    const pada_block_graph block = {t->graph, in->value, out->value, c_beside, t->extra};
     const pada_batch batch = {.n = N_IMAGES, .images = room->images, .labels = labels->labels};
     const double one = 1;
     void *zeros;
@@ -332,6 +352,7 @@ static pada_status run_all(pada_trial *t, uint64_t seed, const pada_batch *noise
     pada_status st = pada_trial_build(t, t->graph, true);
     if (st == PADA_OK) st = list_features(t, &f);
     if (st == PADA_OK) st = pada_trial_reserve(t, weights_of_blocks(&f));
+    if (st == PADA_OK) st = check_blocks(t, &f);
     if (st == PADA_OK) st = pada_trial_init_weights(t, seed, sqrt(6), false);
     if (st == PADA_OK) st = run_network(t, noise, &f);
     if (st == PADA_OK) st = measure_entropies(&f, values);
