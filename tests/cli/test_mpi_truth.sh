@@ -2,7 +2,7 @@
 # test_mpi_truth.sh - `pada truth` by several processes: the same files, killed, stopped, and a disk that is full.
 . "$PADA_SOURCE/tests/cli/mpi_harness.sh"
 
-tiny='--channels 4 --cells 1 --epochs 1 --batch-size 1000 --seed 3 --threads 1 --networks 3'
+tiny='--channels 4 --cells 1 --epochs 1 --batch-size 250 --seed 3 --threads 1 --networks 3'
 truth="truth $tiny --seeds 2 --quiet"
 
 pada $truth --out "$work/one"

@@ -9,7 +9,7 @@ c='|none~0|+|none~0|avg_pool_3x3~1|+|skip_connect~0|nor_conv_3x3~1|none~2|' # co
 printf '%s\n%s\n%s\n' "$a" "$b" "$c" >"$work/list"
 
 truth() {
-    pada truth --threads 1 --channels 4 --cells 1 --epochs 2 --batch-size 1000 --seed 3 "$@"
+    pada truth --threads 1 --channels 4 --cells 1 --epochs 2 --batch-size 250 --seed 3 "$@"
 }
 same() {
     checks=$((checks + 1))
@@ -34,7 +34,7 @@ check ! -e "$work/t/training"
 awk -F, 'NR > 1 && ($2 - ($3 + $4) / 2) ^ 2 > 1e-8 { exit 1 }' "$work/t/truth.csv" || complain 'not the means'
 
 # `pada train` and `pada eval` say the same.
-pada train --method single --arch "$a" --channels 4 --cells 1 --epochs 2 --batch-size 1000 --seed 3 --lr 0.1 \
+pada train --method single --arch "$a" --channels 4 --cells 1 --epochs 2 --batch-size 250 --seed 3 --lr 0.1 \
     --weight-decay 0.0005 --clip 0 --nesterov --validate 0 --out "$work/run" --quiet
 expect_rc 0
 pada eval "$work/run" --arch "$a" --json
@@ -78,7 +78,7 @@ check "$calls" -gt 4
 same "$work/s/truth.csv" "$work/first.csv"
 
 # Killed without warning in the middle of a training, and the last line of results torn.
-"$PADA_BINARY" truth --threads 1 --channels 4 --cells 1 --epochs 2 --batch-size 1000 --seed 3 --list "$work/list" --seeds 2 \
+"$PADA_BINARY" truth --threads 1 --channels 4 --cells 1 --epochs 2 --batch-size 250 --seed 3 --list "$work/list" --seeds 2 \
     --out "$work/k" --checkpoint-seconds 0.001 >/dev/null 2>&1 &
 killed=$!
 waited=0
