@@ -161,6 +161,7 @@ typedef struct findings {
     bool json;
     json_t *lists[2]; /* warnings, problems */
     int counts[2];
+    pada_text first; /* problem; owned */
 } findings;
 
 typedef enum severity { WARNING, PROBLEM } severity;
@@ -177,6 +178,8 @@ static json_t *json_name(const char *text)
 static void add_finding(findings *f, severity how, const char *kind, const char *file,
                         const char *text)
 {
+    if (how == PROBLEM && f->counts[how] == 0)
+        pada_text_add(&f->first, "%s%s%s", file ? file : "", file ? ": " : "", text);
     f->counts[how]++;
     if (!f->json) {
         pada_text_add(f->out, "%s: %s%s%s\n", how == PROBLEM ? "problem" : "warning",
@@ -407,10 +410,13 @@ static pada_status verify(data *d, pada_text *out, pada_status failure)
     json_decref(f.lists[WARNING]);
     json_decref(f.lists[PROBLEM]);
     if (st == PADA_OK) st = out->status;
-    if (st == PADA_OK && failure != PADA_OK) return PADA_FAIL(failure, "%s", message);
-    if (st != PADA_OK || f.counts[PROBLEM] == 0) return st;
-    return PADA_FAIL(PADA_EDATA, "%s: %d problems, %d warnings", d->where, f.counts[PROBLEM],
-                     f.counts[WARNING]);
+    if (st == PADA_OK) st = f.first.status;
+    if (st == PADA_OK && failure != PADA_OK) st = PADA_FAIL(failure, "%s", message);
+    if (st == PADA_OK && f.counts[PROBLEM] > 0)
+        st = PADA_FAIL(PADA_EDATA, "%s: %d problems, %d warnings; the first problem: %s", d->where,
+                       f.counts[PROBLEM], f.counts[WARNING], pada_text_str(&f.first));
+    pada_text_deinit(&f.first);
+    return st;
 }
 
 /* ---- the command ---- */

@@ -160,7 +160,7 @@ refused 66 'not-there'
 cp -r "$work/photos" "$work/broken"
 printf 'no picture' >"$work/broken/train/ant/zz.png"
 pada auto --data "$work/broken" --out "$work/x" --quiet
-refused 65 "$work/broken"
+refused 65 "the first problem: $work/broken/train/ant/zz.png: no PNG, JPEG or WebP image"
 pada auto --data "$work/broken" --out "$work/x"
 expect_rc 65
 grep -q 'zz.png' "$work/err" || complain 'the broken file is not named'

@@ -59,7 +59,7 @@ expect_out_has 'CIFAR-10'
 expect_out_has '      0          5        6  airplane'
 expect_out_has '      9          0        0  truck'
 pada data verify "$dir"
-expect_problems "$dir: 8 problems, 6 warnings"
+expect_problems "$dir: 8 problems, 6 warnings; the first problem: train: 9 of 10 classes have no images"
 expect_out_has 'warning: data_batch_5.bin: 1 images; the official file has 10000'
 expect_out_has 'warning: test_batch.bin: 6 images; the official file has 10000'
 expect_out_has 'problem: train: 9 of 10 classes have no images'
