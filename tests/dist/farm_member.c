@@ -121,7 +121,7 @@ static pada_status lead(field *f, int size, int victim, volatile sig_atomic_t *s
         for (int i = 0; i < N_TASKS; i++)
             if (f->is_taken[i] != f->is_done[i])
                 return PADA_FAIL(PADA_EDATA, "task %d is taken, and not done", i);
-        if (*pada_farm_stop(f->farm))
+        if (*pada_farm_stop(f->farm) || *stop) /* the thread may not have seen it yet */
             return PADA_FAIL(PADA_ESTOPPED, "stopped in round %d", f->round);
     }
     for (int k = 0; k < size; k++)
