@@ -35,6 +35,7 @@ typedef struct runner {
     double start;
     atomic_bool has_failed; /* this process, not one of its runs */
     bool *is_taken;         /* [n_chains] of process 0, owned */
+    int next;               /* there is nothing to do in the chains before it */
 } runner;
 
 static void say(const runner *r, const char *format, ...) PADA_PRINTF(2, 3);
@@ -228,32 +229,32 @@ static pada_status work(void *context, int worker, int thread)
 
 static bool is_to_do(const runner *r, int chain)
 {
-    const pada_study_job *job = first_of(r->jobs, chain);
+    pada_study_job *job = first_of(r->jobs, chain);
 
     while (job && is_there(job))
-        job = next_of(r->jobs, (pada_study_job *)job);
+        job = next_of(r->jobs, job);
     return job && !r->is_taken[chain];
 }
 
 static bool take_chain(void *user, void *task)
 {
-    const runner *r = user;
+    runner *r = user;
 
     if (must_stop(r)) return false;
-    for (int chain = 0; chain < r->jobs->n_chains; chain++)
-        if (is_to_do(r, chain)) {
-            r->is_taken[chain] = true;
-            *(int *)task = chain;
-            return true;
-        }
-    return false;
+    while (r->next < r->jobs->n_chains && !is_to_do(r, r->next))
+        r->next++;
+    if (r->next == r->jobs->n_chains) return false;
+    r->is_taken[r->next] = true;
+    *(int *)task = r->next++;
+    return true;
 }
 
 static void put_chain_back(void *user, const void *task)
 {
-    const runner *r = user;
+    runner *r = user;
 
     r->is_taken[*(const int *)task] = false;
+    r->next = 0;
 }
 
 static pada_status keep_chain(void *user, const void *task, const void *result)
