@@ -50,7 +50,8 @@ pada_status pada_parse_int(const char *text, const char *what, int64_t min, int6
     bool too_large;
 
     if (!read_magnitude(text + negative, &magnitude, &too_large))
-        return PADA_FAIL(PADA_EINVAL, "%s: '%.100s' is not a whole number", what, text);
+        return PADA_FAIL(PADA_EINVAL, "%s: '%.100s' is not a whole number%s", what, text,
+                         isdigit((unsigned char)text[0]) ? " such as 1500, 40k or 400M" : "");
     if (too_large || magnitude > limit)
         return PADA_FAIL(PADA_EINVAL, "%s: %.100s does not fit in 64 bits", what, text);
 

@@ -1,6 +1,7 @@
 /* cmd_eval.c - `pada eval`: how well architectures do with the weights of a supernet. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -82,6 +83,18 @@ static pada_status keep_network(eval *v)
     return PADA_OK;
 }
 
+/* An architecture, or a word at the place of a run that is neither. */
+static pada_status read_path(const eval *v, const char *word, bool may_be_run, pada_path *path)
+{
+    const pada_space *space = &v->net.space;
+    char message[PADA_MESSAGE_BYTES];
+
+    const pada_status st = space->ops->parse(space, word, v->dialect, path);
+    if (st != PADA_EINVAL || !may_be_run || strpbrk(word, "|(, ")) return st;
+    snprintf(message, sizeof message, "%s", pada_message());
+    return PADA_FAIL(st, "%s: no run folder, and no architecture: %s", word, message);
+}
+
 /* --arch first, then the words from `first` on. */
 static pada_status read_paths(eval *v, const pada_options *options, int first)
 {
@@ -95,8 +108,7 @@ static pada_status read_paths(eval *v, const pada_options *options, int first)
     v->paths = memory;
     if (v->arch) PADA_TRY(space->ops->parse(space, v->arch, v->dialect, &v->paths[v->n_paths++]));
     for (int i = first; i < n_words; i++)
-        PADA_TRY(space->ops->parse(space, pada_options_word(options, i), v->dialect,
-                                   &v->paths[v->n_paths++]));
+        PADA_TRY(read_path(v, pada_options_word(options, i), i == 0, &v->paths[v->n_paths++]));
     return space->is_final ? keep_network(v) : PADA_OK;
 }
 

@@ -167,6 +167,8 @@ static void earlier_names_work(void **state)
     assert_int_equal(values.batch_size, 32);
     assert_true(pada_options_given(options, "batch-size"));
     assert_fails(parse("--batch", "x"), PADA_EINVAL, "--batch-size: 'x' is not a whole number");
+    assert_fails(parse("--batch", "1.5M"), PADA_EINVAL,
+                 "--batch-size: '1.5M' is not a whole number such as 1500, 40k or 400M");
     assert_int_equal(unbind(NULL), 0);
     assert_int_equal(bind(NULL), 0);
     assert_ok(load_text("batch: 16\n"));
@@ -748,7 +750,7 @@ static void lists_of_numbers(void **state)
         {"--widths=", "--widths: '' is not a whole number"},
         {"--widths=40,,32", "--widths: '' is not a whole number"},
         {"--widths=40,0", "--widths: 0 is outside 1 to 4096"},
-        {"--widths=40,24x", "--widths: '24x' is not a whole number"},
+        {"--widths=40,24x", "--widths: '24x' is not a whole number such as 1500, 40k or 400M"},
         {"--widths=1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8", "--widths: more than 16 numbers"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)

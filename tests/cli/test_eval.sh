@@ -209,4 +209,6 @@ refused 1 "$out: Is a directory"
 # Said before the weights are read, not after the work.
 eval_small --weights "$work/none.safetensors" "$arch" --logits "$work/none/l.npy"
 refused 1 "$work/none/l.npy: No such file or directory"
+pada eval "$work/nowhere" 3,3,3,3,3,3 --arch-dialect list
+expect_usage_error "$work/nowhere: no run folder, and no architecture: nb201 architecture, character 1: "
 finish
