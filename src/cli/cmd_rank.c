@@ -49,7 +49,7 @@ static const pada_opt options_table[] = {
      .offset = offsetof(pada_rank_state, out),
      .meta = "FILE",
      .help = "where the ranking goes, a file or a folder (default: " DEFAULT_FILE
-             " in RUN; of several or with --prior, here)"},
+             " in RUN; of several, with --prior or --by, here)"},
     {.name = "top",
      .type = PADA_OPT_INT,
      .offset = offsetof(pada_rank_state, top),
@@ -115,14 +115,17 @@ static pada_status choose_networks(pada_rank_state *r)
 /* What was given: a run folder, weights or predictions, and nothing that contradicts it. */
 static pada_status check_usage(pada_rank_state *r, const pada_options *options)
 {
+    static const char *const judging[] = {"prior", "by", "views"}; /* with the weights of a run */
     const int n_words = pada_options_n_words(options);
 
     if (n_words > 0) r->run = pada_options_word(options, 0);
     if (r->predictions && (r->run || r->run_args.weights))
         return PADA_FAIL(PADA_EINVAL, "--predictions: no network is evaluated, but %s was given",
                          r->run ? r->run : r->run_args.weights);
-    if (r->predictions && r->combine_args.prior)
-        return PADA_FAIL(PADA_EINVAL, "--prior: no network is evaluated with --predictions");
+    for (int i = 0; i < 3 && r->predictions; i++)
+        if (pada_options_given(options, judging[i]))
+            return PADA_FAIL(PADA_EINVAL, "--%s: no network is evaluated with --predictions",
+                             judging[i]);
     if (r->predictions && r->free_names)
         return PADA_FAIL(PADA_EINVAL, "--scores: no network is measured with --predictions");
     if (!r->predictions && !r->run && !r->run_args.weights && !r->free_names)
@@ -130,8 +133,9 @@ static pada_status check_usage(pada_rank_state *r, const pada_options *options)
                                       "--predictions");
     if (r->free_names) PADA_TRY(pada_rank_free_parse(&r->free_scores, r->free_names));
     r->is_free = r->free_names && !r->run && !r->run_args.weights;
-    if (r->is_free && r->combine_args.prior)
-        return PADA_FAIL(PADA_EINVAL, "--prior: give a run folder or --weights");
+    for (int i = 0; i < 3 && r->is_free; i++)
+        if (pada_options_given(options, judging[i]))
+            return PADA_FAIL(PADA_EINVAL, "--%s: give a run folder or --weights", judging[i]);
     if (r->list_file && pada_options_given(options, "networks"))
         return PADA_FAIL(PADA_EINVAL, "--list and --networks: give one of them");
     return PADA_OK;
@@ -250,7 +254,8 @@ const pada_command pada_command_rank = {
         "Evaluates networks with the weights of a supernet and writes them best first, each "
         "network once, its copies behind all others, with 95 % intervals, multiply-adds and "
         "parameters. Scores are kept in RUN/" SCORES " and never computed twice. Several runs, of "
-        "any methods, rank together, and a prior may have a say (--combine, --prior). With a "
+        "any methods, rank together, and a prior may have a say (--combine, --prior); accuracy is not "
+        "the only score (--by, --views). With a "
         "truth table it says how well the scores rank (Kendall, Spearman, precision at the "
         "top, regret), with 95 % intervals, beside baselines that need no training. It may be "
         "stopped; the same command resumes it. Processes of mpirun share the evaluations.",

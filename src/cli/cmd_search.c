@@ -275,6 +275,7 @@ static pada_status prepare_scores(search *s)
                                    .n_reference = (int)s->reference,
                                    .runs = s->judges,
                                    .n_runs = s->nets.n,
+                                   .by = s->nets.by,
                                    .combine = s->nets.combine,
                                    .prior = s->nets.prior,
                                    .user = s,
@@ -362,6 +363,9 @@ static pada_status report_json(const search *s, pada_text *out)
     pada_json_set(out, object, "split", json_string(pada_split_name(s->nets.list[0].net.split)));
     pada_json_set(out, object, "images",
                   json_integer(pada_evaluator_n_images(first_worker(s)->evaluator)));
+    if (pada_evaluator_views(first_worker(s)->evaluator) > 1)
+        pada_json_set(out, object, "views",
+                      json_integer(pada_evaluator_views(first_worker(s)->evaluator)));
     set_scores(s, out, object);
     pada_json_set_feasible(out, object, s->counted, s->limits);
     pada_json_set_found(out, object, &s->space, &s->result, (int)s->top);
@@ -379,6 +383,8 @@ static pada_status report_found(const search *s, pada_text *out)
     if (r->n < r->n_most) pada_text_add(out, " (no further ones were found)");
     pada_text_add(out, ", %d %s images", pada_evaluator_n_images(first_worker(s)->evaluator),
                   pada_split_name(s->nets.list[0].net.split));
+    if (pada_evaluator_views(first_worker(s)->evaluator) > 1)
+        pada_text_add(out, " in %d views", pada_evaluator_views(first_worker(s)->evaluator));
     if (statistics_of(s) != PADA_STATISTICS_BATCH)
         pada_text_add(out, ", %s statistics", pada_statistics_name(statistics_of(s)));
     if (s->nets.is_mixed) {

@@ -54,6 +54,14 @@ static pada_statistics statistics_of(const pada_supernet *net)
     return pada_engine_statistics(net->workers[0].engine);
 }
 
+/* Of each image; 1 where nothing was evaluated. */
+static int views_of(const pada_rank_state *r)
+{
+    return r->predictions || r->is_free
+               ? 1
+               : pada_evaluator_views(r->nets.list[0].net.workers[0].evaluator);
+}
+
 /* The images that the scores are of and what they are normalised by, unless they come from a file. */
 static void set_images(const pada_rank_state *r, pada_text *out, json_t *object)
 {
@@ -62,6 +70,7 @@ static void set_images(const pada_rank_state *r, pada_text *out, json_t *object)
 
     if (r->predictions || r->is_free) return;
     pada_json_set(out, object, "split", json_string(pada_split_name(r->nets.list[0].net.split)));
+    if (views_of(r) > 1) pada_json_set(out, object, "views", json_integer(views_of(r)));
     if (only)
         pada_json_set(out, object, "statistics",
                       json_string(pada_statistics_name(statistics_of(only))));
@@ -101,6 +110,7 @@ static void add_images(const pada_rank_state *r, pada_text *out)
         pada_text_add(out, ", %d %s images",
                       pada_evaluator_n_images(r->nets.list[0].net.workers[0].evaluator),
                       pada_split_name(r->nets.list[0].net.split));
+    if (views_of(r) > 1) pada_text_add(out, " in %d views", views_of(r));
     if (only && statistics_of(only) != PADA_STATISTICS_BATCH)
         pada_text_add(out, ", %s statistics", pada_statistics_name(statistics_of(only)));
     if (r->nets.is_mixed) {

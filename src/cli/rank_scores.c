@@ -121,6 +121,7 @@ static pada_status mix(pada_rank_state *r, const pada_ranking_table *tables)
                                                            .n = r->list.n,
                                                            .runs = tables,
                                                            .n_runs = r->nets.n,
+                                                           .by = r->nets.by,
                                                            .combine = r->nets.combine,
                                                            .prior = r->nets.prior}));
     PADA_TRY(pada_mixed_table(&r->mixed, &r->space, &r->table));

@@ -133,7 +133,9 @@ static pada_status make_evaluator(pada_supernet *net, pada_evaluator **out)
                                     .limit = (int)args->limit,
                                     .batch_size = (int)args->batch_size,
                                     .statistics_images =
-                                        is_recalibrated(net) ? (int)args->statistics_images : 0});
+                                        is_recalibrated(net) ? (int)args->statistics_images : 0,
+                                    .views = args->views,
+                                    .margins = args->margins});
 }
 
 static bool is_held_out(const pada_supernet *net)

@@ -27,6 +27,8 @@ typedef struct pada_run_args {
     int64_t limit, batch_size;
     int statistics; /* 0: by the weights, else 1 + pada_statistics */
     int64_t statistics_images;
+    int views;    /* of each image, by the caller; 0: 1 */
+    bool margins; /* are wanted by the caller */
 } pada_run_args;
 
 /* --weights --data --split --limit --batch-size --statistics --statistics-images, and those of space_args.h, data_args.h and engine_args.h. */

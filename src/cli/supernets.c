@@ -11,12 +11,27 @@
 #define SCORES "scores"
 
 const pada_opt pada_combine_options[] = {
+    {.name = "by",
+     .type = PADA_OPT_CHOICE,
+     .offset = offsetof(pada_combine_args, by),
+     .default_value = "accuracy",
+     .choices = PADA_JUDGEMENT_CHOICES,
+     .help = "score of a network: accuracy, loss, or how far labels are ahead of other classes"},
+    {.name = "views",
+     .type = PADA_OPT_INT,
+     .offset = offsetof(pada_combine_args, views),
+     .default_value = "1",
+     .min = 1,
+     .max = 2,
+     .meta = "N",
+     .help = "of each image: 2 adds its mirror image, and means of logits count"},
     {.name = "combine",
      .type = PADA_OPT_CHOICE,
      .offset = offsetof(pada_combine_args, combine),
      .default_value = "accuracy",
      .choices = PADA_COMBINE_CHOICES,
-     .help = "mean over several runs: of accuracies, ranks, or deviations from the run's mean"},
+     .help =
+         "mean over several runs: of the scores of --by, ranks, or deviations from the run's mean"},
     {.name = "prior",
      .type = PADA_OPT_STRING,
      .offset = offsetof(pada_combine_args, prior),
@@ -94,17 +109,21 @@ pada_status pada_supernets_open(pada_supernets *nets, const pada_run_args *args,
                                 bool locks)
 {
     const int n_words = pada_options_n_words(options), n = n_words > 0 ? n_words : 1;
+    pada_run_args judging = *args;
     void *mem;
 
     PADA_TRY(check_words(options, args));
     PADA_TRY(pada_calloc(&mem, (size_t)n, sizeof *nets->list));
     nets->list = mem;
     nets->n = n;
-    nets->is_mixed = n > 1 || how->prior;
+    nets->by = (pada_judgement)how->by;
+    nets->is_mixed = n > 1 || how->prior || nets->by != PADA_BY_ACCURACY;
+    judging.views = (int)how->views;
+    judging.margins = nets->by == PADA_BY_MARGIN;
     nets->combine = (pada_combine)how->combine;
     for (int i = 0; i < n; i++) {
         const char *run = n_words > 0 ? pada_options_word(options, i) : NULL;
-        PADA_TRY(open_judge(&nets->list[i], args, options, run, locks));
+        PADA_TRY(open_judge(&nets->list[i], &judging, options, run, locks));
         if (i > 0) PADA_TRY(check_pair(&nets->list[i], &nets->list[0]));
     }
     if (!how->prior) return PADA_OK;
@@ -153,11 +172,14 @@ void pada_supernets_close(pada_supernets *nets)
 
 void pada_supernets_describe(const pada_supernets *nets, pada_text *out)
 {
-    static const char *const units[] = {"accuracy", "rank", "calibrated accuracy"};
+    const char *by = pada_judgement_name(nets->by);
 
     if (nets->prior.score) pada_text_add(out, "rank of ");
     if (nets->n > 1) pada_text_add(out, "mean ");
-    pada_text_add(out, "%s", units[nets->combine]);
+    if (nets->combine == PADA_COMBINE_CALIBRATED) pada_text_add(out, "calibrated ");
+    pada_text_add(out, "%s", nets->combine == PADA_COMBINE_RANK ? "rank" : by);
+    if (nets->combine == PADA_COMBINE_RANK && nets->by != PADA_BY_ACCURACY)
+        pada_text_add(out, " by %s", by);
     if (nets->n > 1) pada_text_add(out, " of %d runs", nets->n);
     if (nets->prior.score)
         pada_text_add(out, " + %.4g x rank of %s", nets->prior.weight, nets->prior.score->name);

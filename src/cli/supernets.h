@@ -7,11 +7,13 @@
 #include "train/run_config.h"
 
 typedef struct pada_combine_args {
+    int by;      /* pada_judgement */
     int combine; /* pada_combine */
+    int64_t views;
     const char *prior;
 } pada_combine_args;
 
-extern const pada_opt pada_combine_options[]; /* --combine --prior */
+extern const pada_opt pada_combine_options[]; /* --by --views --combine --prior */
 
 /* One of them. */
 typedef struct pada_judge {
@@ -25,7 +27,8 @@ typedef struct pada_judge {
 typedef struct pada_supernets {
     pada_judge *list; /* [n], owned */
     int n;
-    bool is_mixed; /* scores are made of several, or with a prior */
+    bool is_mixed; /* scores are made of several, or with a prior, or are no accuracies */
+    pada_judgement by;
     pada_combine combine;
     pada_prior prior;
 } pada_supernets;

@@ -51,6 +51,26 @@ pada_status pada_batch_maker_put(const pada_batch_maker *m, int i, int image, co
     return PADA_OK;
 }
 
+static void mirror(float *pixels, pada_shape shape)
+{
+    for (int row = 0; row < shape.c * shape.h; row++, pixels += shape.w)
+        for (int x = 0; x < shape.w / 2; x++) {
+            const float left = pixels[x];
+            pixels[x] = pixels[shape.w - 1 - x];
+            pixels[shape.w - 1 - x] = left;
+        }
+}
+
+pada_status pada_batch_maker_put_mirrored(const pada_batch_maker *m, int i, int image)
+{
+    PADA_TRY(pada_batch_maker_put(m, i, image, NULL));
+    if (m->held)
+        m->picks[i].flip = 1;
+    else
+        mirror(m->images + i * pada_shape_count(m->data->shape), m->data->shape);
+    return PADA_OK;
+}
+
 void pada_batch_maker_put_label(const pada_batch_maker *m, int i, int image)
 {
     m->labels[i] = m->data->ops->label(m->data, m->split, image);

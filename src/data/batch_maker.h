@@ -30,6 +30,8 @@ void pada_batch_maker_deinit(pada_batch_maker *maker);
  * demand. */
 pada_status pada_batch_maker_put(const pada_batch_maker *maker, int i, int image,
                                  const pada_draw *draw);
+/* The same for the mirror image, left and right exchanged, of an image as it is. */
+pada_status pada_batch_maker_put_mirrored(const pada_batch_maker *maker, int i, int image);
 /* The same for an image that nobody reads. */
 void pada_batch_maker_put_label(const pada_batch_maker *maker, int i, int image);
 /* The first n images. Borrowed until the next put. */

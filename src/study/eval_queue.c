@@ -56,8 +56,14 @@ static pada_status evaluate(const pada_eval_queue_desc *desc, int worker,
 {
     const pada_eval_worker *w = &desc->workers[worker];
 
+    pada_evaluation counted;
+
     if (desc->enter) PADA_TRY(desc->enter(desc->user, task, worker, w->engine));
-    return pada_evaluator_run(w->evaluator, w->engine, &task->path, NULL, found);
+    PADA_TRY(pada_evaluator_run(w->evaluator, w->engine, &task->path, NULL, &counted));
+    *found = (pada_eval_result){.top1 = counted.top1, .loss = counted.loss};
+    if (pada_evaluator_has_margins(w->evaluator))
+        found->margin = pada_evaluator_margin(w->evaluator);
+    return PADA_OK;
 }
 
 /* Evaluates networks until none is left for this worker. */

@@ -32,7 +32,11 @@ typedef struct pada_eval_task {
     pada_path path;
 } pada_eval_task;
 
-typedef pada_evaluation pada_eval_result;
+typedef struct pada_eval_result {
+    int top1; /* images */
+    double loss;
+    double margin; /* 0: the evaluator has none */
+} pada_eval_result;
 
 /* Opens a farm of such tasks, with one that lies ready for each of the workers of another process. */
 pada_status pada_eval_farm_open(pada_farm **out, pada_team *team, int n_workers,

@@ -65,13 +65,15 @@ static pada_status allocate(pada_mixed *m, const pada_mixed_desc *desc)
     return PADA_OK;
 }
 
-static void take_run(pada_mixed *m, int run, const pada_ranking_table *table)
+static void take_run(pada_mixed *m, int run, const pada_ranking_table *table, pada_judgement by)
 {
     for (int i = 0; i < table->n; i++) {
-        const int k = pada_path_index_find(m->paths, &table->rows[i].path);
-        if (k < 0 || table->rows[i].extra) continue;
-        m->runs[(size_t)run * (size_t)m->n + (size_t)k] = table->rows[i].score;
-        m->losses[k] += table->rows[i].loss / m->n_runs;
+        const pada_ranking_row *row = &table->rows[i];
+        const int k = pada_path_index_find(m->paths, &row->path);
+        if (k < 0 || row->extra) continue;
+        m->runs[(size_t)run * (size_t)m->n + (size_t)k] =
+            pada_judgement_value(by, row->score, row->loss, row->margin);
+        m->losses[k] += row->loss / m->n_runs;
     }
 }
 
@@ -121,7 +123,7 @@ pada_status pada_mixed_init(pada_mixed *m, const pada_mixed_desc *desc)
         if (m->priors) m->priors[i] = desc->prior.score->score(desc->space, &desc->paths[i]);
     }
     for (int r = 0; r < desc->n_runs; r++)
-        take_run(m, r, &desc->runs[r]);
+        take_run(m, r, &desc->runs[r], desc->by);
     return mix(m, desc);
 }
 

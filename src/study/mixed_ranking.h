@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "space/path_index.h"
 #include "study/combine.h"
+#include "study/judgement.h"
 #include "study/ranking_table.h"
 
 #ifdef __cplusplus
@@ -35,6 +36,7 @@ typedef struct pada_mixed_desc {
     int n;
     const pada_ranking_table *runs; /* [n_runs]: each has all of the paths */
     int n_runs;
+    pada_judgement by;
     pada_combine combine;
     pada_prior prior;
 } pada_mixed_desc;
@@ -43,7 +45,7 @@ typedef struct pada_mixed_desc {
 typedef struct pada_mixed {
     int n, n_runs;
     pada_path_index *paths;
-    double *runs;   /* [n_runs, n], percent */
+    double *runs;   /* [n_runs, n], scores of each run (judgement.h) */
     double *losses; /* [n], means over the runs */
     double *means;  /* [n], what the runs say together */
     double *priors; /* [n]; NULL: none */

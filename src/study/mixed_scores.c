@@ -56,6 +56,11 @@ static pada_status evaluate(pada_mixed_scores *m, const pada_path *paths, int n,
     return PADA_OK;
 }
 
+static double value_of(const pada_mixed_scores *m, const pada_search_score *said)
+{
+    return pada_judgement_value(m->desc.by, said->top1, said->loss, said->margin);
+}
+
 /* ---- the reference ---- */
 
 /* Different networks inside the limits, as many as there are or are wanted. */
@@ -88,7 +93,7 @@ static pada_status draw_reference(const pada_mixed_scores *m, pada_path *paths, 
 typedef struct sample {
     pada_path *paths;
     pada_search_score *said;
-    double *top1s;       /* [n_runs, n] */
+    double *values;      /* [n_runs, n] */
     const double **runs; /* [n_runs] of them */
     double *priors;
 } sample;
@@ -102,8 +107,8 @@ static pada_status allocate_sample(sample *s, int n_runs, int n)
     s->paths = mem;
     PADA_TRY(pada_calloc(&mem, all, sizeof *s->said));
     s->said = mem;
-    PADA_TRY(pada_calloc(&mem, all, sizeof *s->top1s));
-    s->top1s = mem;
+    PADA_TRY(pada_calloc(&mem, all, sizeof *s->values));
+    s->values = mem;
     PADA_TRY(pada_calloc(&mem, (size_t)n_runs, sizeof *s->runs));
     s->runs = mem;
     PADA_TRY(pada_calloc(&mem, (size_t)n, sizeof *s->priors));
@@ -123,9 +128,9 @@ static pada_status make_mixer(pada_mixed_scores *m, sample *s)
         PADA_TRY(evaluate(m, s->paths, n, s->said));
     }
     for (int i = 0; i < desc->n_runs * n; i++)
-        s->top1s[i] = s->said[i].top1;
+        s->values[i] = value_of(m, &s->said[i]);
     for (int r = 0; r < desc->n_runs; r++)
-        s->runs[r] = s->top1s + (size_t)r * (size_t)n;
+        s->runs[r] = s->values + (size_t)r * (size_t)n;
     for (int i = 0; prior && i < n; i++)
         s->priors[i] = prior->score(desc->space, &s->paths[i]);
     return pada_mixer_create(&m->mixer, &(pada_mixer_desc){.combine = desc->combine,
@@ -151,7 +156,7 @@ pada_status pada_mixed_scores_create(pada_mixed_scores **out, const pada_mixed_s
     if (st == PADA_OK) st = make_mixer(m, &s);
     pada_free(s.paths);
     pada_free(s.said);
-    pada_free(s.top1s);
+    pada_free(s.values);
     pada_free(s.runs);
     pada_free(s.priors);
     if (st != PADA_OK) {
@@ -181,7 +186,7 @@ static pada_search_score mix(const pada_mixed_scores *m, const pada_path *path,
 
     for (int r = 0; r < n_runs; r++) {
         const pada_search_score *its = &said[(size_t)r * (size_t)n];
-        m->values[r] = its->top1;
+        m->values[r] = value_of(m, its);
         sum.top1 += its->top1;
         sum.loss += its->loss;
     }

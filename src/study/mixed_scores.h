@@ -23,6 +23,7 @@ typedef struct pada_mixed_scores_desc {
     /* [n_runs], all of one space and of the same images: without paths and functions, `scores` must be a folder. */
     const pada_ranking_desc *runs;
     int n_runs;
+    pada_judgement by;
     pada_combine combine;
     pada_prior prior;
     void *user;

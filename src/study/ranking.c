@@ -25,8 +25,7 @@ typedef struct job {
     bool asked; /* else it is an earlier one, and done */
     bool taken; /* somebody evaluates it, or has done so */
     bool done;
-    int correct;
-    double loss;
+    pada_eval_result result; /* of one that is done */
 } job;
 
 typedef struct ranking {
@@ -57,6 +56,11 @@ static int n_networks(const ranking *r)
 static const pada_path *network(const ranking *r, int i)
 {
     return pada_path_index_get(r->networks, i);
+}
+
+static bool has_margins(const ranking *r)
+{
+    return pada_evaluator_has_margins(r->desc->workers[0].evaluator);
 }
 
 /* ---- what is known already ---- */
@@ -108,6 +112,7 @@ static pada_status open_scores(ranking *r, pada__results_found *found)
                                                     .header = header.data,
                                                     .space = r->space,
                                                     .n_images = r->n_images,
+                                                    .has_margins = has_margins(r),
                                                     .replaces_others = !r->desc->scores},
                                found);
     pada_text_deinit(&header);
@@ -226,12 +231,14 @@ static pada_status take_scores(ranking *r)
         const pada__score *score = pada__scores_get(r->scores, i);
 
         PADA_TRY(find_job(r, &score->network, &j));
-        if (j->done && (j->correct != score->correct || j->loss != score->loss))
+        const pada_eval_result result = {
+            .top1 = score->correct, .loss = score->loss, .margin = score->margin};
+        if (j->done && (j->result.top1 != result.top1 || j->result.loss != result.loss ||
+                        j->result.margin != result.margin))
             return PADA_FAIL(PADA_EDATA, "%s:%d: another result of the same network is above",
                              r->scores_path, i + FIRST_LINE);
         j->taken = j->done = true;
-        j->correct = score->correct;
-        j->loss = score->loss;
+        j->result = result;
     }
     return PADA_OK;
 }
@@ -358,20 +365,24 @@ static void put_job_back(void *user, const void *task)
     if (number < r->next) r->next = number;
 }
 
+/* As the file keeps it. */
+static pada__score score_of(const pada_path *path, const pada_eval_result *result)
+{
+    return (pada__score){
+        .network = *path, .correct = result->top1, .loss = result->loss, .margin = result->margin};
+}
+
 static pada_status keep_result(void *user, const void *task, const void *result)
 {
     ranking *r = user;
     job *j = &r->jobs[((const pada_eval_task *)task)->number];
     const pada_eval_result *found = result;
     const pada_ranking_desc *desc = r->desc;
-
-    PADA_TRY(pada__scores_append(
-        r->scores,
-        &(pada__score){.network = j->network, .correct = found->top1, .loss = found->loss}, 1));
+    const pada__score score = score_of(&j->network, found);
+    PADA_TRY(pada__scores_append(r->scores, &score, 1));
     r->is_kept[pada_path_index_find(r->networks, &j->network)] = true;
     j->done = true;
-    j->correct = found->top1;
-    j->loss = found->loss;
+    j->result = *found;
     r->n_done++;
     r->macs_done += macs_of(r, j);
     r->macs_left -= macs_of(r, j);
@@ -428,8 +439,7 @@ static pada_status keep_copies(ranking *r)
     for (int i = 0; i < r->desc->n_paths && st == PADA_OK; i++) {
         if (r->is_kept[i]) continue;
         if ((st = find_job(r, network(r, i), &j)) != PADA_OK) break;
-        list[n++] =
-            (pada__score){.network = *network(r, i), .correct = j->correct, .loss = j->loss};
+        list[n++] = score_of(network(r, i), &j->result);
     }
     if (st == PADA_OK && n > 0) st = pada__scores_append(r->scores, list, n);
     if (st == PADA_OK) st = pada__scores_sync(r->scores);
@@ -442,8 +452,9 @@ static pada_ranking_entry make_entry(const ranking *r, const pada_path *path, co
     const pada_family *family = r->desc->family;
 
     return (pada_ranking_entry){.path = *path,
-                                .correct = j->correct,
-                                .loss = j->loss,
+                                .correct = j->result.top1,
+                                .loss = j->result.loss,
+                                .margin = j->result.margin,
                                 .supernet = family ? pada_family_number(family, j->supernet) : 0};
 }
 
@@ -484,10 +495,10 @@ static pada_status make_table(const ranking *r, int n, pada_ranking_table *table
 static pada_status write_table(const ranking *r, const pada_ranking_table *table)
 {
     const pada_statistics statistics = pada_engine_statistics(r->desc->workers[0].engine);
-    const pada_ranking_extras extras = {.supernets = r->desc->family != NULL,
-                                        .statistics = statistics != PADA_STATISTICS_BATCH
-                                                          ? pada_statistics_name(statistics)
-                                                          : NULL};
+    const pada_ranking_extras extras = {
+        .supernets = r->desc->family != NULL,
+        .statistics = statistics != PADA_STATISTICS_BATCH ? pada_statistics_name(statistics) : NULL,
+        .views = pada_evaluator_views(r->desc->workers[0].evaluator)};
     pada_text out = {0};
     pada_status st = pada_ranking_table_write(table, &extras, &out);
 

@@ -10,6 +10,7 @@
 struct pada__scores {
     pada_space space;
     int n_images;
+    bool has_margins;
     pada__results_file *file;
     pada__score *list; /* [cap], n of them read */
     int n, cap;
@@ -30,7 +31,7 @@ static pada_status take_line(void *user, pada_csv *csv)
     pada__scores *s = user;
     const pada_space_ops *ops = s->space.ops;
     char text[PADA_CSV_FIELD];
-    pada__score score;
+    pada__score score = {0};
 
     PADA_TRY(pada_csv_field(csv, text));
     if (ops->parse(&s->space, text, ops->dialects[0], &score.network) != PADA_OK)
@@ -38,6 +39,10 @@ static pada_status take_line(void *user, pada_csv *csv)
     PADA_TRY(pada__results_read_int(csv, "correct images", 0, s->n_images, &score.correct));
     PADA_TRY(pada_csv_field(csv, text));
     if (pada_parse_double(text, "loss", -DBL_MAX, DBL_MAX, &score.loss) != PADA_OK)
+        return pada__results_fail(csv);
+    if (!s->has_margins) return add_score(s, &score);
+    PADA_TRY(pada_csv_field(csv, text));
+    if (pada_parse_double(text, "margin", -1, 1, &score.margin) != PADA_OK)
         return pada__results_fail(csv);
     return add_score(s, &score);
 }
@@ -52,6 +57,7 @@ pada_status pada__scores_open(pada__scores **out, const pada__scores_desc *desc,
     pada__scores *s = memory;
     s->space = *desc->space;
     s->n_images = desc->n_images;
+    s->has_margins = desc->has_margins;
     const pada_status st =
         pada__results_file_open(&s->file,
                                 &(pada__results_desc){.path = desc->path,
@@ -98,6 +104,10 @@ pada_status pada__scores_append(pada__scores *s, const pada__score *list, int n)
         st = ops->format(&s->space, &list[i].network, ops->dialects[0], &lines);
         pada_text_add(&lines, ",%d,", list[i].correct);
         pada_text_add_double(&lines, list[i].loss);
+        if (s->has_margins) {
+            pada_text_add(&lines, ",");
+            pada_text_add_double(&lines, list[i].margin);
+        }
         pada_text_add(&lines, "\n");
     }
     if (st == PADA_OK) st = lines.status;

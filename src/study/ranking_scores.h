@@ -2,7 +2,7 @@
  * grows.
  *
  *   # pada scores 2: nb201 ..., weights 0123456789abcdef, CIFAR-10 test, ...     what they are of
- *   |none~0|+...,1043,2.1872004                        network, correct images, loss
+ *   |none~0|+...,1043,2.1872004[,0.0371]               network, correct images, loss, and mean margin where there are some
  *
  * Networks of one canonical form have a line each, as far as they were asked for. results_file.h says what
  * happens to damaged files. Private to ranking.c. */
@@ -19,6 +19,7 @@ typedef struct pada__score {
     pada_path network;
     int correct;
     double loss;
+    double margin; /* 0: there are none */
 } pada__score;
 
 typedef struct pada__scores_desc {
@@ -26,6 +27,7 @@ typedef struct pada__scores_desc {
     const char *header; /* the first line, without newline */
     const pada_space *space;
     int n_images;         /* more correct ones are PADA_EDATA */
+    bool has_margins;     /* a fourth number in every line */
     bool replaces_others; /* see results_file.h */
 } pada__scores_desc;
 

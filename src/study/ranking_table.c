@@ -87,6 +87,7 @@ static void make_candidate(const pada_ranking_table *t, const pada_ranking_entry
                               .high = NAN,
                               .correct = entry->correct,
                               .loss = entry->loss,
+                              .margin = entry->margin,
                               .same_as = -1,
                               .supernet = entry->supernet,
                               .extra = entry->extra};
@@ -258,6 +259,7 @@ static pada_status add_row(const pada_ranking_table *t, const pada_ranking_row *
         PADA_TRY(ops->format(&t->space, &t->rows[row->same_as].path, ops->dialects[0], out));
     if (extras->supernets) pada_text_add(out, ",%d", row->supernet);
     if (extras->statistics) pada_text_add(out, ",%s", extras->statistics);
+    if (extras->views > 1) pada_text_add(out, ",%d", extras->views);
     pada_text_add(out, "\n");
     return out->status;
 }
@@ -267,8 +269,10 @@ pada_status pada_ranking_table_write(const pada_ranking_table *t, const pada_ran
 {
     PADA_ASSERT(t->n_images > 0);
     pada_text_add(
-        out, "arch,score,score_lo,score_hi,rank,ties,correct,images,loss,macs,params,same_as%s%s\n",
-        extras->supernets ? ",supernet" : "", extras->statistics ? ",statistics" : "");
+        out,
+        "arch,score,score_lo,score_hi,rank,ties,correct,images,loss,macs,params,same_as%s%s%s\n",
+        extras->supernets ? ",supernet" : "", extras->statistics ? ",statistics" : "",
+        extras->views > 1 ? ",views" : "");
     for (int i = 0; i < t->n; i++)
         PADA_TRY(add_row(t, &t->rows[i], extras, out));
     return out->status;

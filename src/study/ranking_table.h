@@ -1,6 +1,6 @@
 /* ranking_table.h - networks with scores as people read them: best first, each network once, with costs.
  *
- *   arch,score,score_lo,score_hi,rank,ties,correct,images,loss,macs,params,same_as[,supernet][,statistics]
+ *   arch,score,score_lo,score_hi,rank,ties,correct,images,loss,macs,params,same_as[,supernet][,statistics][,views]
  *
  * Networks with the same canonical form and the same result are one network: the canonical one, or the first of
  * them where that is not among them, has a row at its rank, and the others (its copies) follow behind all
@@ -29,8 +29,9 @@ typedef struct pada_ranking_entry {
     int correct;  /* where the images are counted */
     double score; /* where they are not; finite */
     double loss;
-    int supernet; /* that judged it: its number */
-    bool extra;   /* nobody asked for it: the canonical form of one that was asked for */
+    double margin; /* 0: not known */
+    int supernet;  /* that judged it: its number */
+    bool extra;    /* nobody asked for it: the canonical form of one that was asked for */
 } pada_ranking_entry;
 
 typedef struct pada_ranking_row {
@@ -38,7 +39,7 @@ typedef struct pada_ranking_row {
     double score, low, high; /* percent, rounded; without a count of images as given, and NaN */
     int rank, ties;          /* among the distinct networks; 1: no tie */
     int correct;
-    double loss;
+    double loss, margin;
     pada_cost
         cost;    /* of the stand-alone network of this run's sizes, dead edges of copies included */
     int same_as; /* row; -1: a distinct network */
@@ -60,6 +61,7 @@ typedef struct pada_ranking_table {
 typedef struct pada_ranking_extras {
     bool supernets;         /* which one judged a network */
     const char *statistics; /* what its batch norms were normalised by; NULL: the batch */
+    int views;              /* of each image that were judged together; 0 and 1: no column */
 } pada_ranking_extras;
 
 /* The paths must be different. n_images 0: `score` counts, else `correct`. */

@@ -39,9 +39,10 @@ typedef struct pada_search_settings {
 extern const pada_opt pada_search_options[];
 
 typedef struct pada_search_score {
-    double value; /* any scale on which more is better; of one supernet the same as top1 */
-    double loss;  /* of equal ones the lower is better */
-    double top1;  /* percent, for those who read what was found */
+    double value;  /* any scale on which more is better; of one supernet the same as top1 */
+    double loss;   /* of equal ones the lower is better */
+    double top1;   /* percent, for those who read what was found */
+    double margin; /* mean of the images; 0: not known */
 } pada_search_score;
 
 /* By value, then loss; false for equal ones. */

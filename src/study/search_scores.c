@@ -15,8 +15,8 @@ static pada_status take_scores(const pada_ranking_desc *desc, const pada_ranking
         const pada_ranking_row *row = &table->rows[i];
         const int k = pada_path_index_find(asked, &row->path);
         if (k >= 0 && !row->extra)
-            scores[k] =
-                (pada_search_score){.value = row->score, .loss = row->loss, .top1 = row->score};
+            scores[k] = (pada_search_score){
+                .value = row->score, .loss = row->loss, .top1 = row->score, .margin = row->margin};
     }
     pada_path_index_destroy(asked);
     return PADA_OK;

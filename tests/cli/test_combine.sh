@@ -72,6 +72,63 @@ rank a b --prior macs:0.3 --out again.csv
 expect_rc 0
 cmp -s again.csv both/ranking.csv || complain "the resumed ranking differs"
 
+# ---- other scores than accuracies, and several views ----
+
+# Losses are kept beside accuracies: nothing is evaluated again.
+evaluated=$(cat a/scores/*.csv | wc -l)
+rank a --by loss --out by-loss.csv
+expect_rc 0
+expect_out_has ', 200 test images, by loss'
+check "$(cat a/scores/*.csv | wc -l)" -eq "$evaluated"
+check "$(head -n 1 by-loss.csv)" = 'arch,score,rank,ties,mean,run1_a,loss,macs,params,same_as'
+check "$(awk -F, 'NR > 1 && $2 + $7 > 1e-9' by-loss.csv)" = ''
+check "$(cut -d, -f7 by-loss.csv | tail -n +2 | awk 'NR == 1 || $1 < least { least = $1 } END { print least }')" = \
+    "$(cut -d, -f7 by-loss.csv | sed -n 2p)"
+
+# Margins and mirrored images are evaluations of their own, and kept, too.
+rank a --by margin --views 2 --out margins.csv --json
+expect_rc 0
+expect_out_has '"views": 2'
+expect_out_has '"combines": "margin"'
+evaluated=$(cat a/scores/*.csv | wc -l)
+check "$(grep -l '2 views, with margins' a/scores/*.csv | wc -l)" -eq 1
+rank a --by margin --views 2 --out again.csv
+check "$(cat a/scores/*.csv | wc -l)" -eq "$evaluated"
+cmp -s again.csv margins.csv || complain 'margins that were kept give another ranking'
+rank a --views 2
+expect_rc 0
+expect_out_has ', 200 test images in 2 views'
+check "$(head -n 1 a/ranking.csv)" = 'arch,score,score_lo,score_hi,rank,ties,correct,images,loss,macs,params,same_as,views'
+rm -r a/scores
+rank a --by margin --views 2 --out stopped.csv --max-seconds 0.001
+expect_rc 75
+rank a --by margin --views 2 --out stopped.csv
+expect_rc 0
+cmp -s stopped.csv margins.csv || complain 'the resumed ranking by margins differs'
+sed -i '3s/,[^,]*$/,1.5/' "$(grep -l margins a/scores/*.csv)"
+rank a --by margin --views 2
+refused 65 'margin: 1.5 is outside -1 to 1'
+rm -r a/scores
+
+# Of several, with a prior, and in searches.
+rank a b --by margin --combine rank --prior macs:0.3 --out both.csv
+expect_rc 0
+expect_out_has 'by rank of mean rank by margin of 2 runs + 0.3 x rank of macs'
+pada search a b --by margin --views 2 --limit 100 --algorithm random --rounds 1 --per-round 30 --quiet --out bym
+expect_rc 0
+expect_out_has '100 test images in 2 views, by mean margin of 2 runs'
+check "$(head -n 1 bym/best.csv)" = 'rank,arch,top1,loss,macs,params,latency,score'
+pada search a --by loss --limit 100 --algorithm random --rounds 1 --per-round 30 --quiet --out byl
+check "$(awk -F, 'NR > 1 && ($4 + $8 > 1e-9 || $4 + $8 < -1e-9)' byl/best.csv)" = ''
+rank a --by luck
+refused 2 "--by: 'luck' is not one of accuracy|loss|margin"
+rank a --views 3
+refused 2 '--views'
+pada rank --predictions a.csv --by loss
+refused 2 '--by: no network is evaluated with --predictions'
+pada rank --scores naswot --views 2
+refused 2 '--views: give a run folder or --weights'
+
 # ---- searches ----
 
 search() {

@@ -4,9 +4,11 @@
 #include <math.h>
 
 #include "check.h"
+#include "data/batch_maker.h"
 #include "engine/engine_results.h"
 #include "engine/engine_weights.h"
 #include "study/evaluate.h"
+#include "study/judgement.h"
 
 #define N_CLASSES 10
 
@@ -138,6 +140,121 @@ static void test_batches(void **state)
     pada_evaluator_destroy(ev);
 }
 
+/* Logits of the first 20 images in batches of 8, of themselves or of their mirror images. */
+static void read_view(const fixture *f, bool mirrored, double *logits)
+{
+    static float images[8 * 768];
+    int32_t labels[8];
+
+    for (int first = 0; first < 20; first += 8) {
+        const int n = first == 16 ? 4 : 8;
+        const pada_batch batch = {.n = n, .images = images, .labels = labels};
+        pada_dataset_fill(f->data, PADA_SPLIT_TEST, first, n, images, labels);
+        for (float *row = images; mirrored && row < images + n * 768; row += 16)
+            for (int x = 0; x < 8; x++) {
+                const float pixel = row[x];
+                row[x] = row[15 - x];
+                row[15 - x] = pixel;
+            }
+        assert_ok(pada_engine_forward(f->engine, &full, &batch, PADA_EVAL));
+        pada_engine_logits(f->engine, logits + first * N_CLASSES);
+    }
+}
+
+static double margin_by_hand(const fixture *f, const float *logits, int n)
+{
+    double margin = 0;
+
+    for (int i = 0; i < n; i++, logits += N_CLASSES) {
+        const int label = f->data->ops->label(f->data, PADA_SPLIT_TEST, i);
+        double total = 0, other = 0;
+        for (int k = 0; k < N_CLASSES; k++) {
+            total += exp(logits[k]);
+            if (k != label) other = fmax(other, exp(logits[k]));
+        }
+        margin += (exp(logits[label]) - other) / total / n;
+    }
+    return margin;
+}
+
+/* Two views are judged by their mean logits, and margins come with either. */
+static void test_views(void **state)
+{
+    static double views[2][20 * N_CLASSES];
+    static float logits[20 * N_CLASSES], plain[20 * N_CLASSES];
+    const fixture *f = *state;
+    pada_evaluation result, usual;
+    pada_text said = {0};
+    pada_evaluator *ev;
+
+    read_view(f, false, views[0]);
+    read_view(f, true, views[1]);
+    for (int n_views = 1; n_views <= 2; n_views++) {
+        assert_ok(pada_evaluator_create(&ev, &(pada_evaluator_desc){.data = f->data,
+                                                                    .split = PADA_SPLIT_TEST,
+                                                                    .limit = 20,
+                                                                    .batch_size = 8,
+                                                                    .views = n_views,
+                                                                    .margins = true}));
+        assert_int_equal(pada_evaluator_views(ev), n_views);
+        assert_ok(pada_evaluator_run(ev, f->engine, &full, logits, &result));
+        for (int k = 0; k < 20 * N_CLASSES; k++)
+            CHECK_CLOSE(logits[k],
+                        (float)(n_views == 1 ? views[0][k] : (views[0][k] + views[1][k]) / 2), 0);
+        const pada_evaluation expected = count_by_hand(f, logits, 20);
+        assert_int_equal(result.n_images, 20);
+        assert_int_equal(result.top1, expected.top1);
+        assert_int_equal(result.top5, expected.top5);
+        CHECK_CLOSE(result.loss, expected.loss, 1e-6);
+        CHECK_CLOSE(pada_evaluator_margin(ev), margin_by_hand(f, logits, 20), 1e-6);
+        pada_evaluator_describe(ev, &said);
+        pada_evaluator_destroy(ev);
+    }
+    assert_non_null(strstr(pada_text_str(&said), ", with margins"));
+    assert_non_null(strstr(pada_text_str(&said), ", 2 views, with margins"));
+    pada_text_deinit(&said);
+
+    /* one view without margins is what the backend counts */
+    ev = make_evaluator(f, 20, 8);
+    assert_ok(pada_evaluator_run(ev, f->engine, &full, plain, &usual));
+    CHECK_CLOSE(plain[7], (float)views[0][7], 0);
+    pada_evaluator_destroy(ev);
+}
+
+/* Of equal logits the first class is in front, as in backends. */
+static void test_judged_logits(void **state)
+{
+    static const double logits[] = {1, 3, 3, -2};
+
+    (void)state;
+    assert_int_equal(pada_judge_logits(logits, 4, 1).n_above, 0);
+    assert_int_equal(pada_judge_logits(logits, 4, 2).n_above, 1);
+    assert_int_equal(pada_judge_logits(logits, 4, 3).n_above, 3);
+    CHECK_CLOSE(pada_judge_logits(logits, 4, 1).margin, 0, 0);
+    const double total = exp(1) + 2 * exp(3) + exp(-2);
+    CHECK_CLOSE(pada_judge_logits(logits, 4, 0).margin, (exp(1) - exp(3)) / total, 1e-12);
+    CHECK_CLOSE(pada_judge_logits(logits, 4, 0).loss, log(total) - 1, 1e-12);
+    CHECK_CLOSE(pada_judgement_value(PADA_BY_ACCURACY, 70, 2, 0.5), 70, 0);
+    CHECK_CLOSE(pada_judgement_value(PADA_BY_LOSS, 70, 2, 0.5), -2, 0);
+    CHECK_CLOSE(pada_judgement_value(PADA_BY_MARGIN, 70, 2, 0.5), 50, 0);
+}
+
+/* Where the engine holds the images, it is told to mirror them. */
+static void test_mirrored_picks(void **state)
+{
+    const fixture *f = *state;
+    pada_batch_maker maker;
+
+    assert_ok(pada_batch_maker_init(&maker, f->data, PADA_SPLIT_TEST, true, 2));
+    assert_ok(pada_batch_maker_put(&maker, 0, 5, NULL));
+    assert_ok(pada_batch_maker_put_mirrored(&maker, 1, 5));
+    assert_int_equal(maker.picks[0].flip, 0);
+    assert_int_equal(maker.picks[1].flip, 1);
+    assert_int_equal(maker.picks[1].image, 5);
+    assert_int_equal(maker.labels[1], maker.labels[0]);
+    pada_batch_maker_deinit(&maker);
+}
+
 static void test_limits(void **state)
 {
     const fixture *f = *state;
@@ -246,7 +363,7 @@ static void test_not_finite(void **state)
 static pada_status evaluate_afresh(const fixture *f)
 {
     const pada_evaluator_desc desc = {
-        .data = f->data, .split = PADA_SPLIT_TEST, .limit = 6, .batch_size = 4};
+        .data = f->data, .split = PADA_SPLIT_TEST, .limit = 6, .batch_size = 4, .views = 2};
     pada_engine_desc engine = {
         .space = &f->space, .n_threads = 1, .batch_size = 4, .mode = PADA_EVAL};
     pada_evaluator *ev = NULL;
@@ -272,10 +389,17 @@ static void test_oom(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),     cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_limits),     cmocka_unit_test(test_wrong_engines),
-        cmocka_unit_test(test_dead_cell),  cmocka_unit_test(test_repeats),
-        cmocka_unit_test(test_not_finite), cmocka_unit_test(test_oom),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_views),
+        cmocka_unit_test(test_judged_logits),
+        cmocka_unit_test(test_mirrored_picks),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_wrong_engines),
+        cmocka_unit_test(test_dead_cell),
+        cmocka_unit_test(test_repeats),
+        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_oom),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
