@@ -49,7 +49,7 @@ static const pada_opt options_table[] = {
      .offset = offsetof(pada_rank_state, out),
      .meta = "FILE",
      .help = "where the ranking goes, a file or a folder (default: " DEFAULT_FILE
-             " in RUN; of several, with --prior or --by, here)"},
+             " in RUN; of --prior, --by, several, here)"},
     {.name = "top",
      .type = PADA_OPT_INT,
      .offset = offsetof(pada_rank_state, top),

@@ -283,7 +283,9 @@ static pada_status prepare_scores(search *s)
                                    .progress = show_progress};
 
     s->n_most = (s->n_networks + pada_mixed_scores_n_reference(&desc)) * s->nets.n;
-    return tell_stopped(s, pada_mixed_scores_create(&s->scores, &desc));
+    PADA_TRY(tell_stopped(s, pada_mixed_scores_create(&s->scores, &desc)));
+    s->nets.prior.weight = pada_mixed_scores_weight(s->scores);
+    return PADA_OK;
 }
 
 static pada_status search_networks(search *s)

@@ -124,6 +124,7 @@ static pada_status mix(pada_rank_state *r, const pada_ranking_table *tables)
                                                            .by = r->nets.by,
                                                            .combine = r->nets.combine,
                                                            .prior = r->nets.prior}));
+    r->nets.prior.weight = r->mixed.weight;
     PADA_TRY(pada_mixed_table(&r->mixed, &r->space, &r->table));
     return write_mixed(r);
 }

@@ -36,8 +36,8 @@ const pada_opt pada_combine_options[] = {
      .type = PADA_OPT_STRING,
      .offset = offsetof(pada_combine_args, prior),
      .meta = "NAME:W",
-     .help = "score networks by the rank of that and W times the rank of a baseline of the space: "
-             "macs:0.3"},
+     .help = "score networks by the rank of that and W times the rank of a baseline: "
+             "macs:0.3, or macs:auto"},
     {.name = NULL},
 };
 
@@ -127,7 +127,11 @@ pada_status pada_supernets_open(pada_supernets *nets, const pada_run_args *args,
         if (i > 0) PADA_TRY(check_pair(&nets->list[i], &nets->list[0]));
     }
     if (!how->prior) return PADA_OK;
-    return pada_prior_parse(&nets->prior, &nets->list[0].net.space, how->prior, "--prior");
+    PADA_TRY(pada_prior_parse(&nets->prior, &nets->list[0].net.space, how->prior, "--prior"));
+    if (!nets->prior.finds_weight || n > 1) return PADA_OK;
+    return PADA_FAIL(PADA_EINVAL,
+                     "--prior: '%.60s' finds the weight by how far runs agree; give two or more",
+                     how->prior);
 }
 
 pada_status pada_supernets_refuse_final(const pada_supernets *nets, const char *verb)

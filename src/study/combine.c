@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "study/prior_weight.h"
 
 /* ---- shares ---- */
 
@@ -165,7 +166,9 @@ pada_status pada_mixer_create(pada_mixer **out, const pada_mixer_desc *desc)
     m->combine = desc->combine;
     m->n_runs = desc->n_runs;
     m->weight = desc->weight;
-    const pada_status st = make_scales(m, desc);
+    pada_status st = make_scales(m, desc);
+    if (st == PADA_OK && desc->finds_weight)
+        st = pada_prior_weight(desc->runs, desc->n_runs, desc->prior, desc->n, &m->weight);
     if (st != PADA_OK) {
         pada_mixer_destroy(m);
         return st;
@@ -182,6 +185,11 @@ void pada_mixer_destroy(pada_mixer *m)
     pada_shares_destroy(m->of_mean);
     pada_shares_destroy(m->of_prior);
     pada_free(m);
+}
+
+double pada_mixer_weight(const pada_mixer *m)
+{
+    return m->weight;
 }
 
 /* Sums that are equal but for rounding must tie. */

@@ -14,6 +14,8 @@
 #ifndef PADA_STUDY_COMBINE_H
 #define PADA_STUDY_COMBINE_H
 
+#include <stdbool.h>
+
 #include "base/status.h"
 
 #ifdef __cplusplus
@@ -49,12 +51,14 @@ typedef struct pada_mixer_desc {
     const double *const *runs; /* [n_runs][n] */
     const double *prior;       /* [n]; NULL: none */
     double weight;             /* of the prior */
+    bool finds_weight;         /* in its place, by prior_weight.h; of two runs or more */
 } pada_mixer_desc;
 
 typedef struct pada_mixer pada_mixer;
 
 pada_status pada_mixer_create(pada_mixer **out, const pada_mixer_desc *desc);
-void pada_mixer_destroy(pada_mixer *mixer); /* NULL is fine */
+void pada_mixer_destroy(pada_mixer *mixer);        /* NULL is fine */
+double pada_mixer_weight(const pada_mixer *mixer); /* of the prior */
 
 /* What the runs say about a network, [n_runs], in the common unit. */
 double pada_mixer_mean(const pada_mixer *mixer, const double *values);

@@ -37,11 +37,14 @@ pada_status pada_prior_parse(pada_prior *out, const pada_space *space, const cha
 
     *out = (pada_prior){0};
     if (!colon || colon == text || (size_t)(colon - text) >= sizeof name)
-        return PADA_FAIL(PADA_EINVAL, "%s: '%.60s' is not NAME:WEIGHT, such as macs:0.3", what,
+        return PADA_FAIL(PADA_EINVAL,
+                         "%s: '%.60s' is not NAME:WEIGHT, such as macs:0.3 or macs:auto", what,
                          text);
     memcpy(name, text, (size_t)(colon - text));
     name[colon - text] = '\0';
     PADA_TRY(find_baseline(&out->score, space, name, what));
+    out->finds_weight = strcmp(colon + 1, "auto") == 0;
+    if (out->finds_weight) return PADA_OK;
     return pada_parse_double(colon + 1, what, -1000, 1000, &out->weight);
 }
 
@@ -106,8 +109,12 @@ static pada_status mix(pada_mixed *m, const pada_mixed_desc *desc)
                                                       .n = m->n,
                                                       .runs = lists,
                                                       .prior = m->priors,
-                                                      .weight = desc->prior.weight});
-    if (st == PADA_OK) mix_all(m, mixer, values);
+                                                      .weight = desc->prior.weight,
+                                                      .finds_weight = desc->prior.finds_weight});
+    if (st == PADA_OK) {
+        m->weight = pada_mixer_weight(mixer);
+        mix_all(m, mixer, values);
+    }
     pada_mixer_destroy(mixer);
     pada_free(values);
     pada_free(runs);

@@ -22,9 +22,10 @@ extern "C" {
 typedef struct pada_prior {
     const pada_space_score *score; /* of the space; NULL: no prior */
     double weight;
+    bool finds_weight; /* by the agreement of the runs (prior_weight.h) */
 } pada_prior;
 
-/* "macs:0.3": a baseline of the space and its weight. Everything else is PADA_EINVAL, "`what`: ..", and offers the
+/* "macs:0.3", "macs:auto": a baseline of the space and its weight. Everything else is PADA_EINVAL, "`what`: ..", and offers the
  * nearest name. */
 pada_status pada_prior_parse(pada_prior *out, const pada_space *space, const char *text,
                              const char *what);
@@ -50,6 +51,7 @@ typedef struct pada_mixed {
     double *means;  /* [n], what the runs say together */
     double *priors; /* [n]; NULL: none */
     double *scores; /* [n] */
+    double weight;  /* of the prior */
 } pada_mixed;
 
 pada_status pada_mixed_init(pada_mixed *mixed, const pada_mixed_desc *desc);

@@ -133,12 +133,14 @@ static pada_status make_mixer(pada_mixed_scores *m, sample *s)
         s->runs[r] = s->values + (size_t)r * (size_t)n;
     for (int i = 0; prior && i < n; i++)
         s->priors[i] = prior->score(desc->space, &s->paths[i]);
-    return pada_mixer_create(&m->mixer, &(pada_mixer_desc){.combine = desc->combine,
-                                                           .n_runs = desc->n_runs,
-                                                           .n = n,
-                                                           .runs = s->runs,
-                                                           .prior = prior ? s->priors : NULL,
-                                                           .weight = desc->prior.weight});
+    return pada_mixer_create(&m->mixer,
+                             &(pada_mixer_desc){.combine = desc->combine,
+                                                .n_runs = desc->n_runs,
+                                                .n = n,
+                                                .runs = s->runs,
+                                                .prior = prior ? s->priors : NULL,
+                                                .weight = desc->prior.weight,
+                                                .finds_weight = desc->prior.finds_weight});
 }
 
 pada_status pada_mixed_scores_create(pada_mixed_scores **out, const pada_mixed_scores_desc *desc)
@@ -173,6 +175,11 @@ void pada_mixed_scores_destroy(pada_mixed_scores *m)
     pada_mixer_destroy(m->mixer);
     pada_free(m->values);
     pada_free(m);
+}
+
+double pada_mixed_scores_weight(const pada_mixed_scores *m)
+{
+    return pada_mixer_weight(m->mixer);
 }
 
 /* ---- the scores ---- */

@@ -40,6 +40,8 @@ int pada_mixed_scores_n_reference(const pada_mixed_scores_desc *desc);
 pada_status pada_mixed_scores_create(pada_mixed_scores **out, const pada_mixed_scores_desc *desc);
 void pada_mixed_scores_destroy(pada_mixed_scores *scores); /* NULL is fine */
 
+double pada_mixed_scores_weight(const pada_mixed_scores *scores); /* of the prior */
+
 /* Evaluates the paths, as far as they have no scores, and gives those of all, in their order. top1 and loss are means
  * over the runs. */
 pada_status pada_mixed_scores_get(pada_mixed_scores *scores, const pada_path *paths, int n,

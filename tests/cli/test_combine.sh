@@ -62,6 +62,22 @@ expect_rc 0
 pada rank --predictions both/ranking.csv --truth truth.csv --bootstrap 20 --json
 check "$(head -n 1 out | sed 's/.*"n": /"n": /; s/, "distinct".*//')" = "$(numbers_of combined both.json)"
 
+# The weight that runs find by themselves, and the ranking with it.
+rank a b --prior macs:auto --out auto.csv
+expect_rc 0
+weight=$(sed -n 's/.*by rank of mean accuracy of 2 runs + \([-0-9.e]*\) x rank of macs.*/\1/p' out)
+check -n "$weight"
+check "$weight" != 0
+rank a b --prior "macs:$weight" --out fixed.csv
+checks=$((checks + 1))
+[ "$(cut -d, -f1 auto.csv | head -n 10)" = "$(cut -d, -f1 fixed.csv | head -n 10)" ] || complain 'not the weight that was printed'
+pada search a b --prior macs:auto --limit 100 --algorithm random --rounds 1 --per-round 20 --reference 15 --quiet --json --out auto
+expect_rc 0
+expect_out_has '"combines": "rank of mean accuracy of 2 runs + '
+check "$(grep -c '2 runs + 0 x' out)" -eq 0
+rank a --prior macs:auto
+refused 2 "--prior: 'macs:auto' finds the weight by how far runs agree; give two or more"
+
 # Stopped and resumed, it is the same file.
 rm -r a/scores b/scores
 rank a b --prior macs:0.3 --out again.csv --max-seconds 0.001
