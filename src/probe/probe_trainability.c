@@ -79,7 +79,7 @@ static pada_status run_samplers(trainability *t, double *values)
 
     pada_strategy_init_sampler(&uniform, env);
     anneal = uniform;
-    pada_conv_anneal(&anneal, env->params, t->m->epoch, env->n_epochs);
+    pada_conv_anneal(&anneal, env->params, (double)t->m->epoch / env->n_epochs);
     PADA_TRY(pada__probe_batch(t->m, t->settings->seed, t->n, t->order, &batch));
     PADA_TRY(run_sampler(t, &uniform, &batch, values));
     PADA_TRY(run_sampler(t, t->m->drawn_from.paths, &batch, values + 3));

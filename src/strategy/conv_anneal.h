@@ -4,9 +4,8 @@
 
 #include "sampler/path_sampler.h"
 
-/* Gives a sampler, which has its space and its part of it, the distribution of an epoch: from uniform in the first one
- * towards only the choices that have parameters at some site of the slot. */
-void pada_conv_anneal(pada_path_sampler *sampler, const pada_params *params, int epoch,
-                      int n_epochs);
+/* Gives a sampler, which has its space and its part of it, the distribution on the way, tau from 0 to 1, from uniform
+ * to only the choices that have parameters at some site of the slot. */
+void pada_conv_anneal(pada_path_sampler *sampler, const pada_params *params, double tau);
 
 #endif

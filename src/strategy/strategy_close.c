@@ -18,14 +18,20 @@
 #include "engine/engine_blocks.h"
 #include "engine/engine_snapshot.h"
 #include "engine/engine_weights.h"
+#include "sampler/data_sampler.h"
 #include "strategy/iso_paths.h"
+#include "strategy/path_groups.h"
 #include "strategy/strategy.h"
 
 #define CLOSED (-1e4) /* bias of a block that is not open */
 
+enum { OF_CLASSES, OF_GROUPS };
+
 typedef struct close_settings {
     double grow, restart;
     double temperature, dropout;
+    int paths; /* OF_ */
+    pada_group_settings groups;
 } close_settings;
 
 #define REAL(option_name, field, value, low, high, text)                                         \
@@ -40,6 +46,12 @@ static const pada_opt options_table[] = {
          "share of the epochs before momentum and learning rates start anew; 0: they do not"),
     REAL("close-temperature", temperature, "5", 1e-3, 1e6, "of the softmax over blocks"),
     REAL("close-dropout", dropout, "0.1", 0, 0.99, "share of the gate's hidden numbers to drop"),
+    {.name = "close-paths",
+     .type = PADA_OPT_CHOICE,
+     .offset = offsetof(close_settings, paths),
+     .default_value = "classes",
+     .choices = "classes|groups",
+     .help = "classes of isomorphic paths are equally likely, or groups of paths (--groups)"},
     {.name = NULL},
 };
 
@@ -49,7 +61,8 @@ static const pada_strategy_default defaults[] = {
 typedef struct close_run {
     const pada_strategy_env *env;
     close_settings settings;
-    pada_iso_paths paths;
+    pada_iso_paths classes; /* one of both is there */
+    pada_path_groups groups;
     pada_block_gate *gate; /* NULL: one block */
     int gate_first;        /* parameter */
     double *mask;          /* of the gate */
@@ -63,7 +76,10 @@ static int n_blocks(const close_run *s)
 
 static pada_status bind_settings(void *settings, pada_options *options)
 {
-    return pada_options_bind(options, options_table, settings);
+    close_settings *s = settings;
+
+    PADA_TRY(pada_options_bind(options, options_table, s));
+    return pada_options_bind(options, pada_group_options, &s->groups);
 }
 
 /* ---- making and giving back ---- */
@@ -102,14 +118,18 @@ static pada_status init(void *self, const pada_strategy_env *env, const void *se
                          env->space->ops->gate_cell ? "; give --blocks" : "");
     s->gate_first = pada_block_gate_first_param(env->params);
     PADA_TRY(make_room(s));
-    return pada_iso_paths_init(&s->paths, env->space);
+    return s->settings.paths == OF_CLASSES
+               ? pada_iso_paths_init(&s->classes, env->space)
+               : pada_path_groups_init(&s->groups, env->space, &s->settings.groups, env->seed,
+                                       "close");
 }
 
 static void deinit(void *self)
 {
     close_run *s = self;
 
-    pada_iso_paths_deinit(&s->paths);
+    pada_iso_paths_deinit(&s->classes);
+    pada_path_groups_deinit(&s->groups);
     pada_block_gate_destroy(s->gate);
     pada_free(s->mask);
     pada_free(s->values[0]);
@@ -208,6 +228,16 @@ static void follow_curriculum(close_run *s, pada_engine *e, const pada_epoch *ep
 
 /* ---- steps ---- */
 
+static pada_status begin_epoch(void *self, const pada_epoch *epoch, int32_t *order)
+{
+    close_run *s = self;
+
+    if (s->settings.paths == OF_GROUPS)
+        pada_path_groups_begin_epoch(&s->groups, epoch->index, s->env->n_epochs);
+    pada_data_permute(s->env->seed, epoch->index, order, s->env->n_images);
+    return PADA_OK;
+}
+
 /* What the gate says about the edges of a cell, with noise. */
 typedef struct routes {
     pada_gate_cell cell;
@@ -296,7 +326,10 @@ static pada_status step(void *self, pada_engine *e, const pada_draws *draws,
     routes r;
 
     if (number == epoch->first_step && !draws->joins) follow_curriculum(s, e, epoch);
-    pada_iso_paths_draw(&s->paths, s->env->seed, number, &path);
+    if (s->settings.paths == OF_CLASSES)
+        pada_iso_paths_draw(&s->classes, s->env->seed, number, &path);
+    else
+        pada_path_groups_draw(&s->groups, s->env->seed, number, &path);
     if (n_open > 1) route(s, e, n_open, number, &path, &r);
     pada_strategy_begin_step(e, draws);
     PADA_TRY(pada_engine_forward_routed(e, &path, &draws->batch, n_open > 1 ? n_open : 0));
@@ -310,7 +343,8 @@ static void distributions(const void *self, const pada_epoch *epoch, pada_distri
     const close_run *s = self;
 
     (void)epoch;
-    *out = (pada_distributions){.paths = &s->paths.sampler};
+    *out = (pada_distributions){.paths = s->settings.paths == OF_CLASSES ? &s->classes.sampler
+                                                                         : &s->groups.sampler};
 }
 
 extern const pada_strategy_ops pada_strategy_close;
@@ -323,6 +357,7 @@ const pada_strategy_ops pada_strategy_close = {
     .state_bytes = sizeof(close_run),
     .init = init,
     .deinit = deinit,
+    .begin_epoch = begin_epoch,
     .schedule_start = schedule_start,
     .step = step,
     .distributions = distributions,

@@ -2,23 +2,44 @@
  *
  * From uniform in the first epoch towards only the choices that have parameters, equally likely
  * among each other, in the same steps as PA but without any gradient norm. If this ranks as well as
- * PA does, the norms do not matter. */
+ * PA does, the norms do not matter. The schedule may also run backwards, or stand still. */
+#include "strategy/anneal.h"
 #include "strategy/conv_anneal.h"
 #include "strategy/strategy.h"
 
 #include "sampler/data_sampler.h"
 
+typedef struct conv_anneal_settings {
+    int schedule; /* pada_anneal */
+} conv_anneal_settings;
+
+static const pada_opt options_table[] = {
+    {.name = "path-schedule",
+     .type = PADA_OPT_CHOICE,
+     .offset = offsetof(conv_anneal_settings, schedule),
+     .default_value = "inc",
+     .choices = PADA_ANNEAL_CHOICES,
+     .help = "weight of the choices that have parameters against uniform over the epochs"},
+    {.name = NULL},
+};
+
 typedef struct conv_anneal {
     const pada_strategy_env *env;
+    conv_anneal_settings settings;
     pada_path_sampler sampler;
 } conv_anneal;
+
+static pada_status bind_settings(void *settings, pada_options *options)
+{
+    return pada_options_bind(options, options_table, settings);
+}
 
 static pada_status init(void *self, const pada_strategy_env *env, const void *settings)
 {
     conv_anneal *s = self;
 
-    (void)settings;
     s->env = env;
+    s->settings = *(const conv_anneal_settings *)settings;
     PADA_TRY(pada_strategy_check_sites(env->space));
     pada_strategy_init_sampler(&s->sampler, env);
     return PADA_OK;
@@ -35,11 +56,9 @@ static void list_weighted(const pada_space *space, const pada_params *params,
     }
 }
 
-void pada_conv_anneal(pada_path_sampler *sampler, const pada_params *params, int epoch,
-                      int n_epochs)
+void pada_conv_anneal(pada_path_sampler *sampler, const pada_params *params, double tau)
 {
     const pada_space *space = sampler->space;
-    const double tau = (double)epoch / n_epochs;
     uint32_t weighted[PADA_MAX_SLOTS] = {0};
 
     list_weighted(space, params, weighted);
@@ -60,7 +79,9 @@ static pada_status begin_epoch(void *self, const pada_epoch *epoch, int32_t *ord
 {
     conv_anneal *s = self;
 
-    pada_conv_anneal(&s->sampler, s->env->params, epoch->index, s->env->n_epochs);
+    pada_conv_anneal(
+        &s->sampler, s->env->params,
+        pada_anneal_tau((pada_anneal)s->settings.schedule, 1, epoch->index, s->env->n_epochs));
     pada_data_permute(s->env->seed, epoch->index, order, s->env->n_images);
     return PADA_OK;
 }
@@ -87,6 +108,8 @@ extern const pada_strategy_ops pada_strategy_conv_anneal;
 const pada_strategy_ops pada_strategy_conv_anneal = {
     .name = "conv_anneal",
     .summary = "control for pa: towards convolutions on a fixed schedule, without norms",
+    .settings_bytes = sizeof(conv_anneal_settings),
+    .bind_settings = bind_settings,
     .narrows = true,
     .state_bytes = sizeof(conv_anneal),
     .init = init,

@@ -38,6 +38,32 @@ static void convolutions_follow_the_schedule(void **state)
     small_run_close(&r);
 }
 
+/* Backwards it begins with choices that have parameters; or it stands still. */
+static void schedules_run_backwards(void **state)
+{
+    static const struct {
+        const char *flags;
+        double conv[3];
+    } cases[] = {{"--path-schedule dec", {0.5, 0.35, 0.23}},
+                 {"--path-schedule const", {0.5, 0.5, 0.5}}};
+    static const int epochs[] = {0, 5, 9};
+    int32_t order[SMALL_BATCH];
+    pada_distributions told;
+    small_run r;
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        small_run_open_on(&r, "null", "conv_anneal", cases[k].flags);
+        for (int i = 0; i < 3; i++) {
+            CHECK_OK(r.ops->begin_epoch(r.self, &(pada_epoch){.index = epochs[i]}, order));
+            r.ops->distributions(r.self, &(pada_epoch){.index = epochs[i]}, &told);
+            CHECK_CLOSE(told.paths->p[4][3], cases[k].conv[i], 1e-12);
+            CHECK_CLOSE(told.paths->p[4][0], (1 - 2 * cases[k].conv[i]) / 3, 1e-12);
+        }
+        small_run_close(&r);
+    }
+}
+
 /* With replacement, all images equally likely: an epoch misses 1/e of them. The first one has all. */
 static void images_come_back(void **state)
 {
@@ -75,6 +101,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(convolutions_follow_the_schedule),
+        cmocka_unit_test(schedules_run_backwards),
         cmocka_unit_test(images_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
