@@ -57,7 +57,7 @@ static const pada_opt options_table[] = {
      .type = PADA_OPT_STRING,
      .offset = offsetof(study, only),
      .meta = "RUN,RUN,..",
-     .help = "only these runs"},
+     .help = "only these runs, and those that they rank together"},
     {.name = "seeds",
      .type = PADA_OPT_STRING,
      .offset = offsetof(study, seeds),
@@ -153,6 +153,8 @@ static pada_status choose_runs(study *s)
         if (st == PADA_EINVAL) return PADA_FAIL(st, "--only: %s", pada_message());
         PADA_TRY(st);
         s->is_chosen[run] = true;
+        for (int i = 0; i < s->plan.runs[run].n_members; i++)
+            s->is_chosen[s->plan.runs[run].members[i]] = true;
         at += n + (at[n] == ',');
     }
     return PADA_OK;

@@ -56,7 +56,9 @@ static void add_recipe(const pada_study_plan *plan, bool is_retraining,
 static void add_data(const pada_study_request *request, const pada_study_job *job,
                      pada_command_line *line)
 {
-    const pada_study_part *part = &request->plan->runs[job->run].parts[PADA_STUDY_TRAIN];
+    const pada_study_run *run = &request->plan->runs[job->run];
+    const int trained = run->n_members > 0 ? run->members[0] : job->run;
+    const pada_study_part *part = &request->plan->runs[trained].parts[PADA_STUDY_TRAIN];
     const pada_study_option *own = pada_study_part_find(part, "data");
     const bool is_below = own && own->line > 0 && request->data && own->value[0] != '/' &&
                           strcmp(own->value, "builtin") != 0 &&
@@ -89,11 +91,13 @@ static void add_frame(const pada_study_request *request, const pada_study_job *j
 {
     const pada_study_part *part = &request->plan->runs[job->run].parts[job->stage];
     const char *command = command_name(request->plan, job);
+    const int n_members = request->plan->runs[job->run].n_members;
     const bool has_words = job->stage == PADA_STUDY_RANK || job->stage == PADA_STUDY_SEARCH;
     const pada_study_option *recipe = pada_study_part_find(part, "recipe");
 
     pada_command_line_add(line, command);
-    if (has_words) pada_command_line_add(line, job->run_folder.data);
+    for (int i = 0; has_words && i < (n_members > 0 ? n_members : 1); i++)
+        pada_study_job_add_folder(request, job, i, pada_command_line_begin(line));
     if (job->stage > PADA_STUDY_SEARCH) add_flag(line, "from", job->run_folder.data);
     add_flag(line, "space", job->space); /* the run may not be there to be asked */
     if (recipe && !has_words)
@@ -108,6 +112,7 @@ static void add_frame(const pada_study_request *request, const pada_study_job *j
     if (job->stage != PADA_STUDY_RANK)
         add_seed(line, job->stage > PADA_STUDY_SEARCH ? job->again : job->seed);
     if (!has_words) add_flag(line, "out", job->folder.data);
+    if (n_members > 0) pada_text_add(pada_command_line_begin(line), "--out=%s/", job->folder.data);
     if (request->engine.threads > 0)
         pada_text_add(pada_command_line_begin(line), "--threads=%" PRId64, request->engine.threads);
 }
@@ -269,6 +274,14 @@ static pada_status add_record(const pada_call *call, pada_text *out)
     return st == PADA_OK ? out->status : st;
 }
 
+/* Which runs are ranked together: no option says so. */
+static void record_members(const pada_study_plan *plan, const pada_study_run *run, pada_text *out)
+{
+    for (int i = 0; i < run->n_members; i++)
+        pada_text_add(out, "%s%s%s", i == 0 ? "of: " : ",", plan->runs[run->members[i]].name,
+                      i == run->n_members - 1 ? "\n" : "");
+}
+
 /* The space that the other stages of the run will find. */
 static pada_status take_space(const pada_call *call, pada_study_job *job)
 {
@@ -295,6 +308,7 @@ static pada_status check(const pada_study_request *request, pada_study_job *job)
     if ((st = pada_command_line_words(&job->line, &words)) == PADA_OK) {
         st = parse_words(request, job, &call, words, job->line.n);
         if (st == PADA_OK) st = take_space(&call, job);
+        record_members(request->plan, &request->plan->runs[job->run], &job->record);
         if (st == PADA_OK) st = add_record(&call, &job->record);
         pada_free(words);
     }

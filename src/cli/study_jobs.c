@@ -26,10 +26,45 @@ const char *pada_study_state_name(pada_study_state state)
 
 /* ---- the list ---- */
 
+void pada_study_job_add_folder(const pada_study_request *request, const pada_study_job *job,
+                               int member, pada_text *out)
+{
+    const pada_study_run *run = &request->plan->runs[job->run];
+
+    if (run->n_members > 0) run = &request->plan->runs[run->members[member]];
+    pada_text_add(out, "%s/%s-s%" PRIu64, request->out, run->name, job->seed);
+}
+
+/* The training of a member of a run; NULL: it has no such seed. */
+static const pada_study_job *find_training(const pada_study_jobs *jobs, int run, uint64_t seed)
+{
+    for (int i = 0; i < jobs->n; i++)
+        if (jobs->of[i].run == run && jobs->of[i].seed == seed &&
+            jobs->of[i].stage == PADA_STUDY_TRAIN)
+            return &jobs->of[i];
+    return NULL;
+}
+
+/* A ranking of several runs needs a training of each with its seed; their space is its own. */
+static pada_status find_members(const pada_study_jobs *jobs, pada_study_job *job)
+{
+    const pada_study_plan *plan = jobs->request->plan;
+    const pada_study_run *run = &plan->runs[job->run];
+
+    for (int i = 0; i < run->n_members; i++) {
+        const pada_study_job *training = find_training(jobs, run->members[i], job->seed);
+        if (!training)
+            return PADA_FAIL(PADA_EINVAL, "%s:%d: run '%s' has seed %" PRIu64 ", but '%s' has not",
+                             plan->file, run->line, run->name, job->seed,
+                             plan->runs[run->members[i]].name);
+        if (i == 0) job->space = training->space;
+    }
+    return PADA_OK;
+}
+
 static void name_job(const pada_study_request *request, pada_study_job *job)
 {
-    pada_text_add(&job->run_folder, "%s/%s-s%" PRIu64, request->out,
-                  request->plan->runs[job->run].name, job->seed);
+    pada_study_job_add_folder(request, job, 0, &job->run_folder);
     pada_text_add(&job->name, "%s-s%" PRIu64, request->plan->runs[job->run].name, job->seed);
     if (job->stage > PADA_STUDY_SEARCH)
         pada_text_add(&job->name, "-%s-s%" PRIu64,
@@ -65,6 +100,7 @@ static pada_status add_job(pada_study_jobs *jobs, const pada_study_job *what)
     *job = *what;
     jobs->n++; /* from here on it is freed */
     if (jobs->n > 1 && job[-1].chain == job->chain) job->space = job[-1].space;
+    PADA_TRY(find_members(jobs, job));
     name_job(jobs->request, job);
     PADA_TRY(job->run_folder.status);
     PADA_TRY(job->name.status);
@@ -100,6 +136,39 @@ static pada_status add_run(pada_study_jobs *jobs, int run)
         jobs->n_chains++;
     }
     return PADA_OK;
+}
+
+/* ---- what can be done now ---- */
+
+bool pada_study_job_is_done(const pada_study_job *job)
+{
+    return job->state == PADA_STUDY_THERE || job->state == PADA_STUDY_DONE;
+}
+
+/* Whether two runs work in the folders of the same training. */
+static bool meet(const pada_study_plan *plan, int run, int other)
+{
+    for (int member = 0; member < plan->n_runs; member++)
+        if (pada_study_run_has(plan, run, member) && pada_study_run_has(plan, other, member))
+            return true;
+    return false;
+}
+
+bool pada_study_job_is_ready(const pada_study_jobs *jobs, const pada_study_job *job,
+                             const bool *is_running)
+{
+    const pada_study_plan *plan = jobs->request->plan;
+
+    if (plan->runs[job->run].n_members == 0) return true; /* those that rank it wait for it */
+    for (int i = 0; i < jobs->n; i++) {
+        const pada_study_job *other = &jobs->of[i];
+        if (other->chain == job->chain || other->seed != job->seed ||
+            !meet(plan, job->run, other->run))
+            continue;
+        const bool is_member = plan->runs[other->run].n_members == 0;
+        if (is_running[other->chain] || (is_member && !pada_study_job_is_done(other))) return false;
+    }
+    return true;
 }
 
 /* ---- what is there ---- */

@@ -1,6 +1,6 @@
 /* study_jobs.h - a study as commands of pada: which there are, and which are done.
  *
- *   OUT/RUN-sSEED                  a run folder
+ *   OUT/RUN-sSEED                  a run folder; of a run that ranks others, the folder of its ranking
  *   OUT/RUN-sSEED-best-sN          its best network, retrained with seed N; OUT/RUN-sSEED-random-sN: a random one
  *   FOLDER/study/STAGE.yaml        what a stage was asked for, written when it is done */
 #ifndef PADA_CLI_STUDY_JOBS_H
@@ -69,6 +69,15 @@ typedef struct pada_study_jobs {
  * --set that no run has, are PADA_EINVAL. Nothing is written. */
 pada_status pada_study_jobs_init(pada_study_jobs *jobs, const pada_study_request *request);
 void pada_study_jobs_deinit(pada_study_jobs *jobs);
+
+bool pada_study_job_is_done(const pada_study_job *job); /* now, or by an earlier start */
+/* Whether all that it needs is done, and none of the chains that run uses it: a ranking of several runs waits for them, and
+ * only one works in a folder at a time. */
+bool pada_study_job_is_ready(const pada_study_jobs *jobs, const pada_study_job *job,
+                             const bool *is_running /* [n_chains] */);
+/* Appends the folder of a member of its run, of the same seed; of the run itself, where that has none. */
+void pada_study_job_add_folder(const pada_study_request *request, const pada_study_job *job,
+                               int member, pada_text *out);
 
 /* Says which random network it is about, now that the best one is known. Nothing for other stages. */
 pada_status pada_study_job_choose(const pada_study_jobs *jobs, pada_study_job *job);

@@ -11,18 +11,13 @@
 
 /* ---- rows ---- */
 
-static bool is_done(const pada_study_job *job)
-{
-    return job->state == PADA_STUDY_THERE || job->state == PADA_STUDY_DONE;
-}
-
 /* Whether `pada rank` was to use the truth and could not. */
 static bool failed_to_rank(const pada_study_jobs *jobs, const pada_study_job *job)
 {
     const pada_study_job *next = job + 1;
 
     return next < jobs->of + jobs->n && next->chain == job->chain &&
-           next->stage == PADA_STUDY_RANK && !is_done(next);
+           next->stage == PADA_STUDY_RANK && !pada_study_job_is_done(next);
 }
 
 /* The column of accuracies that a run is held against. */
@@ -93,7 +88,7 @@ static pada_status read_folder(const pada_study_jobs *jobs, const pada_study_job
         truth->table ? list_asked(jobs, job, space, truth->table, &asked, &has_list) : PADA_OK;
     if (st == PADA_OK)
         st = pada_study_row_read(
-            row, &(pada_study_sources){.folder = job->run_folder.data,
+            row, &(pada_study_sources){.folder = job->folder.data,
                                        .space = space,
                                        .is_alone = request->plan->runs[job->run].is_alone,
                                        .truth = truth->table,
@@ -119,12 +114,33 @@ static pada_status read_run(pada_study_results *results, const pada_study_jobs *
     return st;
 }
 
+/* A ranking of several runs has cost what they have cost. */
+static pada_status read_combined(pada_study_results *results, const pada_study_jobs *jobs,
+                                 const pada_study_job *job, pada_study_row *row)
+{
+    const pada_study_request *request = jobs->request;
+    pada_text folder = {0};
+
+    PADA_TRY(read_run(results, jobs, job, row));
+    pada_status st = PADA_OK;
+    for (int i = 0; i < request->plan->runs[job->run].n_members && st == PADA_OK; i++) {
+        folder.length = 0;
+        pada_study_job_add_folder(request, job, i, &folder);
+        st = folder.status;
+        if (st == PADA_OK) st = pada_study_row_add_cost(row, folder.data);
+    }
+    pada_text_deinit(&folder);
+    return st;
+}
+
 static pada_status read_job(pada_study_results *results, const pada_study_jobs *jobs,
                             const pada_study_job *job, pada_study_row *row)
 {
-    if (!is_done(job) && row->status == pada_study_state_name(PADA_STUDY_DONE))
+    if (!pada_study_job_is_done(job) && row->status == pada_study_state_name(PADA_STUDY_DONE))
         row->status = pada_study_state_name(job->state);
-    if (!is_done(job)) return PADA_OK;
+    if (!pada_study_job_is_done(job)) return PADA_OK;
+    if (jobs->request->plan->runs[job->run].n_members > 0)
+        return read_combined(results, jobs, job, row);
     if (job->stage == PADA_STUDY_TRAIN) return read_run(results, jobs, job, row);
     if (job->stage < PADA_STUDY_RETRAIN) return PADA_OK; /* in the folder of the run */
     return pada_study_row_add_test(row, job->folder.data, job->stage == PADA_STUDY_RANDOM);
@@ -219,7 +235,7 @@ pada_status pada_study_report_command(const pada_study_results *results,
     for (int i = 0; i < jobs->n; i++) {
         const pada_study_job *job = &jobs->of[i];
         const bool has_folder = job->stage == PADA_STUDY_TRAIN || job->stage > PADA_STUDY_SEARCH;
-        if (!is_done(job) || !has_folder) continue;
+        if (!pada_study_job_is_done(job) || !has_folder) continue;
         pada_command_line_add(line, job->folder.data);
         *found = true;
     }

@@ -34,7 +34,8 @@ typedef struct runner {
     pada_farm *farm;
     double start;
     atomic_bool has_failed; /* this process, not one of its runs */
-    bool *is_taken;         /* [n_chains] of process 0, owned */
+    bool *is_taken;         /* [n_chains] of process 0, owned; a chain is handed out once */
+    bool *is_running;       /* [n_chains] those whose end is not known yet */
     int next;               /* there is nothing to do in the chains before it */
 } runner;
 
@@ -55,11 +56,6 @@ static bool must_stop(const runner *r)
 
     return *pada_farm_stop(r->farm) || r->has_failed ||
            (limit > 0 && pada_clock_seconds() - r->start >= limit);
-}
-
-static bool is_there(const pada_study_job *job)
-{
-    return job->state == PADA_STUDY_THERE || job->state == PADA_STUDY_DONE;
 }
 
 /* The first job of a chain. */
@@ -194,7 +190,7 @@ static pada_status run_chain(const runner *r, int chain, outcome *out)
 {
     *out = (outcome){.state = PADA_STUDY_DONE};
     for (pada_study_job *job = first_of(r->jobs, chain); job; job = next_of(r->jobs, job)) {
-        if (!is_there(job)) {
+        if (!pada_study_job_is_done(job)) {
             out->state = PADA_STUDY_TO_DO;
             if (must_stop(r)) return PADA_OK;
             PADA_TRY(run_stage(r, job, out));
@@ -227,33 +223,45 @@ static pada_status work(void *context, int worker, int thread)
 
 /* ---- all, on process 0 ---- */
 
-static bool is_to_do(const runner *r, int chain)
+/* What a chain has to do next; NULL: nothing, or it has been handed out. */
+static const pada_study_job *next_job(const runner *r, int chain)
 {
     pada_study_job *job = first_of(r->jobs, chain);
 
-    while (job && is_there(job))
+    while (job && pada_study_job_is_done(job))
         job = next_of(r->jobs, job);
-    return job && !r->is_taken[chain];
+    return r->is_taken[chain] ? NULL : job;
+}
+
+/* The first chain that can be handed out; -1: there is none now. */
+static int find_chain(runner *r)
+{
+    while (r->next < r->jobs->n_chains && !next_job(r, r->next))
+        r->next++;
+    for (int chain = r->next; chain < r->jobs->n_chains; chain++) {
+        const pada_study_job *job = next_job(r, chain);
+        if (job && pada_study_job_is_ready(r->jobs, job, r->is_running)) return chain;
+    }
+    return -1;
 }
 
 static bool take_chain(void *user, void *task)
 {
     runner *r = user;
+    const int chain = must_stop(r) ? -1 : find_chain(r);
 
-    if (must_stop(r)) return false;
-    while (r->next < r->jobs->n_chains && !is_to_do(r, r->next))
-        r->next++;
-    if (r->next == r->jobs->n_chains) return false;
-    r->is_taken[r->next] = true;
-    *(int *)task = r->next++;
+    if (chain < 0) return false;
+    r->is_taken[chain] = r->is_running[chain] = true;
+    *(int *)task = chain;
     return true;
 }
 
 static void put_chain_back(void *user, const void *task)
 {
+    const int chain = *(const int *)task;
     runner *r = user;
 
-    r->is_taken[*(const int *)task] = false;
+    r->is_taken[chain] = r->is_running[chain] = false;
     r->next = 0;
 }
 
@@ -261,10 +269,12 @@ static pada_status keep_chain(void *user, const void *task, const void *result)
 {
     const runner *r = user;
     const outcome *found = result;
-    pada_study_job *job = first_of(r->jobs, *(const int *)task);
+    const int chain = *(const int *)task;
+    pada_study_job *job = first_of(r->jobs, chain);
 
+    r->is_running[chain] = false;
     for (int i = 0; i < found->n_done && job; i++, job = next_of(r->jobs, job))
-        if (!is_there(job)) job->state = PADA_STUDY_DONE;
+        if (!pada_study_job_is_done(job)) job->state = PADA_STUDY_DONE;
     if (!job) return PADA_OK;
     job->state = found->state;
     pada_text_add(&job->message, "%s", found->message);
@@ -279,8 +289,8 @@ static pada_status judge(const runner *r)
     for (int i = 0; i < r->jobs->n; i++) {
         const pada_study_job *job = &r->jobs->of[i];
         if (job->state == PADA_STUDY_FAILED) failed = job->chain;
-        n_done += is_there(job);
-        n_left += !is_there(job) && job->chain != failed;
+        n_done += pada_study_job_is_done(job);
+        n_left += !pada_study_job_is_done(job) && job->chain != failed;
     }
     if (n_left == 0) return PADA_OK;
     return PADA_FAIL(PADA_ESTOPPED,
@@ -300,19 +310,32 @@ static pada_status work_in_threads(runner *r)
     return st;
 }
 
-static pada_status lead(runner *r)
+/* Workers leave when nothing can be handed out; what waited for the last of the others is the work of another round. */
+static pada_status run_rounds(runner *r)
 {
     const pada_farm_source source = {
         .user = r, .take = take_chain, .put_back = put_chain_back, .keep = keep_chain};
-    void *taken;
 
-    PADA_TRY(pada_calloc(&taken, (size_t)r->jobs->n_chains, sizeof *r->is_taken));
-    r->is_taken = taken;
-    pada_farm_begin(r->farm, &source);
-    const pada_status own = work_in_threads(r), all = pada_farm_end(r->farm);
-    pada_free(r->is_taken);
-    if (all != PADA_OK) return all;
-    return own == PADA_OK ? judge(r) : own;
+    do {
+        pada_farm_begin(r->farm, &source);
+        const pada_status own = work_in_threads(r), all = pada_farm_end(r->farm);
+        PADA_TRY(all);
+        PADA_TRY(own);
+    } while (!must_stop(r) && find_chain(r) >= 0);
+    return judge(r);
+}
+
+static pada_status lead(runner *r)
+{
+    const size_t n = (size_t)r->jobs->n_chains;
+    void *flags;
+
+    PADA_TRY(pada_calloc(&flags, 2 * n, sizeof(bool)));
+    r->is_taken = flags;
+    r->is_running = r->is_taken + n;
+    const pada_status st = run_rounds(r);
+    pada_free(flags);
+    return st;
 }
 
 pada_status pada_study_jobs_run(pada_study_jobs *jobs, const pada_study_running *how)

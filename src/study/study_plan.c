@@ -144,6 +144,13 @@ static pada_status read_part(const pada_study_plan *plan, const pada_yaml *node,
     return PADA_OK;
 }
 
+/* What a run that trains nothing has from the defaults, or may say itself. */
+static bool is_of_combined(const char *key)
+{
+    return strcmp(key, "name") == 0 || strcmp(key, "of") == 0 || strcmp(key, "seeds") == 0 ||
+           strcmp(key, stage_names[PADA_STUDY_RANK]) == 0;
+}
+
 /* What the defaults or a run say. */
 static pada_status read_settings(const pada_study_plan *plan, const pada_yaml *map,
                                  pada_study_run *run)
@@ -153,7 +160,8 @@ static pada_status read_settings(const pada_study_plan *plan, const pada_yaml *m
                          map->line);
     for (const pada_yaml *member = map->first; member; member = member->next) {
         const int stage = find_stage(member->key, strlen(member->key));
-        if (strcmp(member->key, "name") == 0) continue;
+        if (strcmp(member->key, "name") == 0 || strcmp(member->key, "of") == 0) continue;
+        if (run->n_members > 0 && !is_of_combined(member->key)) continue;
         if (stage == PADA_STUDY_TRAIN)
             return PADA_FAIL(PADA_EINVAL, "%s:%d: options of the training stand in the run itself",
                              plan->file, member->key_line);
@@ -208,6 +216,72 @@ static pada_status inherit(pada_study_run *run)
     return random->seeds.n > 0 ? PADA_OK : pada_study_seeds_copy(&random->seeds, &retrain->seeds);
 }
 
+/* ---- runs that rank others ---- */
+
+static pada_status add_member(const pada_study_plan *plan, const pada_yaml *node,
+                              pada_study_run *run)
+{
+    int member;
+
+    if (node->kind != PADA_YAML_SCALAR || !node->text)
+        return PADA_FAIL(PADA_EDATA, "%s:%d: of: not the name of a run", plan->file, node->line);
+    const pada_status st = pada_study_plan_find(plan, node->text, &member);
+    if (st == PADA_EINVAL)
+        return PADA_FAIL(st, "%s:%d: of: %s", plan->file, node->line, pada_message());
+    PADA_TRY(st);
+    const pada_study_run *its = &plan->runs[member];
+    if (its == run || its->is_alone || its->n_members > 0)
+        return PADA_FAIL(PADA_EINVAL, "%s:%d: of: run '%s' trains no supernet", plan->file,
+                         node->line, its->name);
+    if (pada_study_run_has(plan, (int)(run - plan->runs), member))
+        return PADA_FAIL(PADA_EINVAL, "%s:%d: of: run '%s' twice", plan->file, node->line,
+                         its->name);
+    if (run->n_members == PADA_STUDY_MEMBERS)
+        return PADA_FAIL(PADA_EINVAL, "%s:%d: of: more than %d runs", plan->file, node->line,
+                         PADA_STUDY_MEMBERS);
+    run->members[run->n_members++] = member;
+    return PADA_OK;
+}
+
+/* The runs that it is of, which stand above; and whether it says anything else that it cannot have. */
+static pada_status read_members(const pada_study_plan *plan, const pada_yaml *map,
+                                pada_study_run *run)
+{
+    const pada_yaml *list = pada_yaml_find(map, "of");
+
+    if (!list) return PADA_OK;
+    if (list->kind != PADA_YAML_LIST || list->n == 0)
+        return PADA_FAIL(PADA_EDATA, "%s:%d: of: not a list of runs", plan->file, list->line);
+    for (const pada_yaml *node = list->first; node; node = node->next)
+        PADA_TRY(add_member(plan, node, run));
+    for (const pada_yaml *node = map->first; node; node = node->next)
+        if (!is_of_combined(node->key))
+            return PADA_FAIL(PADA_EINVAL, "%s:%d: run '%s' only ranks others; it has no '%.100s'",
+                             plan->file, node->key_line, run->name, node->key);
+    return PADA_OK;
+}
+
+bool pada_study_run_has(const pada_study_plan *plan, int run, int member)
+{
+    const pada_study_run *r = &plan->runs[run];
+
+    for (int i = 0; i < r->n_members; i++)
+        if (r->members[i] == member) return true;
+    return r->n_members == 0 && run == member;
+}
+
+/* Its members train with all of its seeds. */
+static pada_status finish_combined(pada_study_run *run)
+{
+    pada_study_part *rank = &run->parts[PADA_STUDY_RANK];
+    pada_study_seeds *seeds = &run->parts[PADA_STUDY_TRAIN].seeds;
+
+    run->parts[PADA_STUDY_TRAIN].line = run->line;
+    if (rank->line == 0) rank->line = run->line;
+    rank->is_wanted = true;
+    return seeds->n > 0 ? PADA_OK : pada_study_seeds_add(seeds, "0", run->name);
+}
+
 static pada_status finish_run(const pada_study_plan *plan, pada_study_run *run)
 {
     const bool has_choice =
@@ -247,9 +321,10 @@ static pada_status read_run(pada_study_plan *plan, const pada_yaml *map, const p
     pada_study_run *run = &plan->runs[plan->n_runs++];
     *run = (pada_study_run){0};
     PADA_TRY(read_name(plan, map, run));
+    PADA_TRY(read_members(plan, map, run));
     if (defaults) PADA_TRY(read_settings(plan, defaults, run));
     PADA_TRY(read_settings(plan, map, run));
-    return finish_run(plan, run);
+    return run->n_members > 0 ? finish_combined(run) : finish_run(plan, run);
 }
 
 static pada_status read_runs(pada_study_plan *plan, const pada_yaml *list,
@@ -416,8 +491,8 @@ pada_status pada_study_plan_set(pada_study_plan *plan, const char *key, const ch
     for (int i = 0; i < plan->n_runs; i++)
         for (int k = 0; k < PADA_STUDY_STAGES; k++) {
             pada_study_part *part = &plan->runs[i].parts[k];
-            if (!part->is_wanted || !is_meant((pada_study_stage)k, (pada_study_stage)stage))
-                continue;
+            const bool is_asked = part->is_wanted || (are_seeds && k == PADA_STUDY_TRAIN);
+            if (!is_asked || !is_meant((pada_study_stage)k, (pada_study_stage)stage)) continue;
             PADA_TRY(are_seeds ? set_seeds(part, value)
                                : put_option(part, (pada_study_option){name, value, 0, false}));
         }

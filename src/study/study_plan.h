@@ -12,6 +12,9 @@
  *       retrain: {epochs: 600, seeds: 0-2}  of `pada retrain`, the best network of the run
  *       random: true                        the same for a random network of its cost; what it does not say, retrain says
  *     - {name: cell, arch: ARCH}            one network alone: the options are those of `pada retrain`
+ *     - name: both                          trains nothing: runs above, of the same seed, ranked together
+ *       of: [spos, pada]
+ *       rank: {prior: macs:auto}
  *   compare: [[spos, pada]]                 differences that are asked for
  *
  * Values of options that name a file are relative to the folder of the study. */
@@ -59,10 +62,14 @@ typedef struct pada_study_part {
     pada_study_seeds seeds; /* of train, retrain and random */
 } pada_study_part;
 
+enum { PADA_STUDY_MEMBERS = 16 };
+
 typedef struct pada_study_run {
     const char *name;
     int line;
     bool is_alone; /* one network, trained alone */
+    int n_members; /* runs that it ranks together, in place of a training; 0: it trains */
+    int members[PADA_STUDY_MEMBERS];
     pada_study_part parts[PADA_STUDY_STAGES];
 } pada_study_run;
 
@@ -94,6 +101,9 @@ void pada_study_plan_deinit(pada_study_plan *plan);
 pada_status pada_study_plan_set(pada_study_plan *plan, const char *key, const char *value);
 /* The run of this name; an unknown one is PADA_EINVAL and offers the nearest. */
 pada_status pada_study_plan_find(const pada_study_plan *plan, const char *name, int *run);
+
+/* The runs that a run trains or ranks: its members, or itself. */
+bool pada_study_run_has(const pada_study_plan *plan, int run, int member);
 
 /* The option of a part; NULL: it does not have it. */
 const pada_study_option *pada_study_part_find(const pada_study_part *part, const char *key);

@@ -53,18 +53,40 @@ void pada_study_row_deinit(pada_study_row *row)
 
 /* ---- the training ---- */
 
+static pada_status add_cost(pada_study_row *row, const char *folder, bool *found)
+{
+    pada_run_cost cost;
+
+    PADA_TRY(pada_run_cost_read(folder, found, &cost));
+    if (!*found) return PADA_OK;
+    const struct {
+        pada_study_column column;
+        double value;
+    } costs[] = {{PADA_STUDY_EPOCHS, cost.epochs},
+                 {PADA_STUDY_PASSES, cost.passes},
+                 {PADA_STUDY_GMACS, cost.gmacs},
+                 {PADA_STUDY_SECONDS, cost.seconds}};
+    for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) {
+        double *sum = &row->values[costs[i].column];
+        *sum = isnan(*sum) ? costs[i].value : *sum + costs[i].value;
+    }
+    return PADA_OK;
+}
+
+pada_status pada_study_row_add_cost(pada_study_row *row, const char *folder)
+{
+    bool found;
+
+    return add_cost(row, folder, &found);
+}
+
 static pada_status read_training(pada_study_row *row, const char *folder)
 {
     pada_history history = {0};
-    pada_run_cost cost;
     bool found;
 
-    PADA_TRY(pada_run_cost_read(folder, &found, &cost));
+    PADA_TRY(add_cost(row, folder, &found));
     if (!found) return PADA_OK;
-    row->values[PADA_STUDY_EPOCHS] = cost.epochs;
-    row->values[PADA_STUDY_PASSES] = cost.passes;
-    row->values[PADA_STUDY_GMACS] = cost.gmacs;
-    row->values[PADA_STUDY_SECONDS] = cost.seconds;
     const pada_status st = pada_history_read(&history, folder, NULL);
     if (st == PADA_OK) {
         row->values[PADA_STUDY_LOSS] = pada_history_last(&history, "loss");

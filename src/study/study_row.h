@@ -74,6 +74,8 @@ void pada_study_row_deinit(pada_study_row *row);
 /* Fills in what the folder has: metrics.csv, ranking.csv against the truth, search/best.csv, and test.json of a network
  * alone. What is not there stays unknown; what is broken is PADA_EDATA. */
 pada_status pada_study_row_read(pada_study_row *row, const pada_study_sources *from);
+/* Adds what another run has cost: epochs, passes, multiply-adds and seconds. */
+pada_status pada_study_row_add_cost(pada_study_row *row, const char *folder);
 /* Adds a test of the network that was found (or of a random one), trained once more, to the mean. */
 pada_status pada_study_row_add_test(pada_study_row *row, const char *folder, bool is_random);
 

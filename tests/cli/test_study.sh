@@ -191,6 +191,54 @@ expect_rc 1
 grep -q "^pada: good-s0: train failed: $work/fails/good-s0/metrics.csv:1: " "$work/err" || complain 'not named'
 grep -q '^good,0,failed,' "$work/fails/study.csv" || complain 'not in the table'
 
+# ---- runs that rank others ----
+
+cat >"$work/together.yaml" <<'END'
+name: together
+defaults: {channels: 2, cells: 1, epochs: 1, batch-size: 100, hold-out: 0.9, validate: 0, seeds: 0-1, rank: {networks: 12, limit: 100}}
+runs:
+  - {name: a, method: spos}
+  - {name: b, method: spos_depth, rank: false}
+  - {name: both, of: [a, b], rank: {prior: 'macs:auto'}}
+  - {name: margin, of: [a], rank: {by: margin, views: 2}}
+compare: [[both, a]]
+END
+together() {
+    pada study "$work/together.yaml" --data builtin --truth builtin --bootstrap 20 --out "$work/together" "$@"
+}
+together --only both --seeds 1 --dry-run
+expect_rc 0
+check "$(cut -d' ' -f2 "$work/out" | tr '\n' ' ')" = 'train rank train rank '
+together --jobs 4
+expect_rc 0
+expect_out_has 'both - a  tau-b'
+check "$(head -n 1 "$work/together/both-s1/ranking.csv")" = 'arch,score,rank,ties,mean,run1_a-s1,run2_b-s1,prior,loss,macs,params,same_as'
+check "$(head -n 1 "$work/together/margin-s0/ranking.csv")" = 'arch,score,rank,ties,mean,run1_a-s0,loss,macs,params,same_as'
+check "$(head -n 1 "$work/together/a-s0/ranking.csv" | cut -d, -f6)" = ties
+pada rank "$work/together/a-s1" "$work/together/b-s1" --networks 12 --limit 100 --prior macs:auto --out "$work/by-hand.csv" --quiet
+expect_rc 0
+cut -d, -f1-3 "$work/by-hand.csv" >"$work/expected"
+checks=$((checks + 1))
+cut -d, -f1-3 "$work/together/both-s1/ranking.csv" | cmp -s - "$work/expected" || complain 'another ranking than by hand'
+python3 - "$work/together/study.csv" <<'END' || complain 'costs do not add up'
+import csv, math, sys
+rows = {(r["run"], r["seed"]): r for r in csv.DictReader(open(sys.argv[1]))}
+for key in ("epochs", "passes", "gmacs"):
+    for seed in "01":
+        a, b, both, margin = (float(rows[name, seed][key]) for name in ("a", "b", "both", "margin"))
+        assert math.isclose(both, a + b) and margin == a, key
+assert all(rows["both", s]["tau_b"] for s in "01") and not rows["b", "0"]["tau_b"]
+END
+checks=$((checks + 1))
+together --jobs 2
+check "$(grep -c '^\$' "$work/err")" -eq 0 # all is there
+sed -i 's/of: \[a, b\]/of: [b, a]/' "$work/together.yaml"
+together
+refused 2 'both-s0/study/rank.yaml: this run has another configuration: of'
+sed -i 's/of: \[b, a\]/of: [a, b], seeds: 2/' "$work/together.yaml"
+together
+refused 2 "together.yaml:6: run 'both' has seed 2, but 'a' has not"
+
 # ---- wrong files and options ----
 
 # refuses RC MESSAGE FILE-TEXT...: a study of these lines.

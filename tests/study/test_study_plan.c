@@ -198,9 +198,75 @@ static void memory_may_end(void **state)
     }
 }
 
+/* What trains nothing has the seeds and the ranking of the defaults, and nothing else of them. */
+static void runs_rank_others(void **state)
+{
+    static const char text[] =
+        "name: s\n"
+        "defaults: {epochs: 4, seeds: 1-2, search: true, rank: {networks: 9}}\n"
+        "runs:\n"
+        "  - {name: a, method: spos}\n"
+        "  - {name: b, method: pa}\n"
+        "  - {name: both, of: [b, a], rank: {prior: 'macs:auto'}}\n";
+    pada_study_plan plan = read_plan(text);
+    const pada_study_run *both = &plan.runs[2];
+
+    (void)state;
+    assert_int_equal(both->n_members, 2);
+    assert_int_equal(both->members[0], 1);
+    assert_int_equal(both->members[1], 0);
+    assert_false(both->parts[PADA_STUDY_TRAIN].is_wanted);
+    assert_int_equal(both->parts[PADA_STUDY_TRAIN].n, 0);
+    assert_int_equal(both->parts[PADA_STUDY_TRAIN].seeds.n, 2);
+    assert_true(both->parts[PADA_STUDY_RANK].is_wanted);
+    assert_value(&both->parts[PADA_STUDY_RANK], "networks", "9", 2);
+    assert_value(&both->parts[PADA_STUDY_RANK], "prior", "macs:auto", 6);
+    assert_false(both->parts[PADA_STUDY_SEARCH].is_wanted);
+    assert_true(pada_study_run_has(&plan, 2, 0));
+    assert_false(pada_study_run_has(&plan, 2, 2));
+    assert_true(pada_study_run_has(&plan, 0, 0));
+    assert_false(pada_study_run_has(&plan, 0, 1));
+    CHECK_OK(pada_study_plan_set(&plan, "seeds", "7"));
+    CHECK_OK(pada_study_plan_set(&plan, "epochs", "9"));
+    assert_int_equal(both->parts[PADA_STUDY_TRAIN].seeds.n, 1);
+    assert_int_equal(both->parts[PADA_STUDY_TRAIN].n, 0);
+    pada_study_plan_deinit(&plan);
+}
+
+static void wrong_members_are_refused(void **state)
+{
+    static const struct {
+        const char *run, *message;
+    } cases[] = {
+        {"{name: c, of: a}", "s.yaml:5: of: not a list of runs"},
+        {"{name: c, of: []}", "s.yaml:5: of: not a list of runs"},
+        {"{name: c, of: [[a]]}", "s.yaml:5: of: not the name of a run"},
+        {"{name: c, of: [aa]}", "s.yaml:5: of: no run 'aa' (did you mean a?)"},
+        {"{name: c, of: [c]}", "s.yaml:5: of: run 'c' trains no supernet"},
+        {"{name: c, of: [one]}", "s.yaml:5: of: run 'one' trains no supernet"},
+        {"{name: c, of: [a, a]}", "s.yaml:5: of: run 'a' twice"},
+        {"{name: c, of: [a], epochs: 4}",
+         "s.yaml:5: run 'c' only ranks others; it has no 'epochs'"},
+        {"{name: c, of: [a], search: true}",
+         "s.yaml:5: run 'c' only ranks others; it has no 'search'"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pada_study_plan plan;
+        char text[512];
+        snprintf(text, sizeof text,
+                 "name: s\nruns:\n  - {name: a}\n  - {name: one, arch: x}\n  - %s\n", cases[i].run);
+        assert_int_not_equal(pada_study_plan_read(&plan, "s.yaml", text, strlen(text)), PADA_OK);
+        assert_string_equal(pada_message(), cases[i].message);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_rank_others),
+        cmocka_unit_test(wrong_members_are_refused),
         cmocka_unit_test(runs_have_defaults_and_their_own),
         cmocka_unit_test(seeds_are_lists_and_ranges),
         cmocka_unit_test(random_networks_are_trained_as_the_best),
