@@ -13,6 +13,7 @@
 #include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/stop_signal.h"
+#include "engine/engine_weights.h"
 #include "run/names.h"
 #include "run/run_env.h"
 #include "run/space_args.h"
@@ -25,12 +26,14 @@
 #include "study/score_table.h"
 #include "study/standalone.h"
 #include "study/truth_import.h"
+#include "train/checkpoint.h"
+#include "train/family.h"
 #include "train/run_config.h"
 
 enum { MAX_SEEDS = 60 }; /* columns of a truth table, less the mean */
 
 typedef struct truth {
-    const char *out, *list_file, *dialect, *networks, *data_name, *import_column;
+    const char *out, *list_file, *dialect, *networks, *data_name, *import_column, *from;
     pada_space_args space_args;
     pada_data_args data_args;
     pada_engine_args engine_args;
@@ -43,6 +46,7 @@ typedef struct truth {
     pada_space space;
     pada_dataset *data;
     pada_path_list list;
+    pada_text weights; /* file that trainings begin with; empty: fresh ones */
     pada_evaluator *evaluator;
     pada_engine *engine;
     pada_data_card card; /* of the images */
@@ -78,6 +82,11 @@ static const pada_opt options_table[] = {
      .names = pada_name_of_dialect,
      .help = "how that file writes them (default: auto-detected)",
      .session = true},
+    {.name = "weights-of",
+     .type = PADA_OPT_STRING,
+     .offset = offsetof(truth, from),
+     .meta = "RUN|FILE.safetensors",
+     .help = "begin with the weights of a supernet of the same sizes, in place of fresh ones"},
     {.name = "seeds",
      .type = PADA_OPT_INT,
      .offset = offsetof(truth, n_seeds),
@@ -169,6 +178,26 @@ static pada_status choose_networks(truth *t)
     return pada_path_list_random(&t->list, &t->space, NULL, (int)n, t->recipe.seed);
 }
 
+/* The file of --weights-of: of a run its newest checkpoint. */
+static pada_status find_weights(truth *t)
+{
+    pada_family *family = NULL;
+
+    if (!t->from) return PADA_OK;
+    if (!pada_path_is_dir(t->from)) {
+        pada_text_add(&t->weights, "%s", t->from);
+        return t->weights.status;
+    }
+    PADA_TRY(pada_family_open(&family, t->from, &t->space));
+    const bool has_several = family != NULL;
+    pada_family_close(family);
+    if (has_several)
+        return PADA_FAIL(PADA_EINVAL,
+                         "--weights-of: %s has several supernets, each with weights of its own",
+                         t->from);
+    return pada_checkpoint_newest(t->from, &t->weights, NULL);
+}
+
 static pada_status make_engine(truth *t)
 {
     const int train_batch = (int)t->recipe.batch_size,
@@ -195,6 +224,7 @@ static pada_status open_all(truth *t)
     if (t->data->set_aside[0]) pada_meter_say(&t->meter, t->data->set_aside);
     PADA_TRY(pada_space_for_data(&t->space, &t->space_args, t->data));
     PADA_TRY(choose_networks(t));
+    PADA_TRY(find_weights(t));
     PADA_TRY(pada_evaluator_create(
         &t->evaluator,
         &(pada_evaluator_desc){.data = t->data, .split = test, .batch_size = (int)t->eval_batch}));
@@ -209,6 +239,9 @@ static pada_status open_folder(truth *t, const pada_options *options)
     pada_status st;
 
     pada_options_dump(options, &config);
+    if (t->from) /* no option, but compared: the run may have been trained on since then */
+        pada_text_add(&config, "weights-hash: %016" PRIx64 "\n",
+                      pada_engine_weights_hash(t->engine));
     if ((st = config.status) != PADA_OK) goto out;
     if ((st = pada_run_env(t->engine, t->data, &start)) != PADA_OK) goto out;
     if ((st = pada_run_lock_take(&t->lock, t->out)) != PADA_OK) goto out;
@@ -261,6 +294,7 @@ static pada_standalone_desc describe_trainings(truth *t)
                                   .n_seeds = (int)t->n_seeds,
                                   .paths = t->list.paths,
                                   .n_paths = t->list.n,
+                                  .weights = t->weights.data,
                                   .column = t->column,
                                   .folder = t->out,
                                   .checkpoint_seconds = t->train_args.checkpoint_seconds,
@@ -384,7 +418,8 @@ static pada_status make_table(truth *t, const pada_options *options)
     PADA_TRY(open_all(t));
     const pada_standalone_desc desc = describe_trainings(t);
     PADA_TRY(pada_team_agree(team, prepare(t, options, &desc)));
-    PADA_TRY(pada_team_check(team, options, t->engine, &t->card, 0));
+    PADA_TRY(pada_team_check(team, options, t->engine, &t->card,
+                             t->from ? pada_engine_weights_hash(t->engine) : 0));
     pada_meter_init(&t->meter, t->train_args.quiet, t->json);
     const pada_status st = pada_standalone_run(&desc);
     pada_meter_end(&t->meter);
@@ -433,6 +468,7 @@ static pada_status run(void *self, const pada_options *options)
     pada_engine_destroy(t->engine);
     pada_evaluator_destroy(t->evaluator);
     pada_path_list_deinit(&t->list);
+    pada_text_deinit(&t->weights);
     pada_dataset_close(t->data);
     return st;
 }

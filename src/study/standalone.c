@@ -178,6 +178,7 @@ static pada_status train(const standalone *s, const char *arch, uint64_t seed, c
         .recipe = &recipe,
         .strategy = &pada_strategy_single,
         .settings = &settings,
+        .weights = desc->weights,
         .run = folder,
         .checkpoint_seconds = desc->checkpoint_seconds,
         .max_seconds = seconds_left(s),
@@ -197,6 +198,7 @@ pada_status pada_standalone_check(const pada_standalone_desc *desc)
                                .data = desc->data,
                                .recipe = desc->recipe,
                                .strategy = &pada_strategy_single,
+                               .weights = desc->weights,
                                .settings = &(pada_single_settings){.arch = pada_text_str(&arch)}});
     pada_text_deinit(&arch);
     return st;

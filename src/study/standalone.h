@@ -49,7 +49,8 @@ typedef struct pada_standalone_desc {
     int n_seeds;               /* trainings of each network, by consecutive seeds; at least 1 */
     const pada_path *paths;    /* [n_paths], all different; the order of the rows */
     int n_paths;
-    const char *column; /* of the table; "cifar10" */
+    const char *weights; /* safetensors file that all trainings begin with; NULL: fresh ones */
+    const char *column;  /* of the table; "cifar10" */
     const char *folder;
     double checkpoint_seconds;         /* between checkpoints; 0: none but the last */
     double max_seconds;                /* stop then; 0: never */

@@ -175,6 +175,7 @@ pada_status pada__trainer_begin(trainer *t)
     if (desc->strategy->network) t->validation.network = desc->strategy->network(t->strategy);
     PADA_TRY(plan_phases(t));
     PADA_TRY(pada_engine_init_weights(desc->engine, recipe->seed));
+    if (desc->weights) PADA_TRY(pada_engine_load_weights(desc->engine, desc->weights));
     pada_engine_smooth_labels(desc->engine, recipe->label_smoothing);
     if (recipe->ema > 0) PADA_TRY(pada_engine_ema_begin(desc->engine, recipe->ema));
     pada_engine_log_by_tensor(desc->engine,

@@ -55,7 +55,9 @@ typedef struct pada_train_desc {
     const pada_strategy_ops *strategy;
     const void *settings; /* of the strategy */
     const pada_subspace
-        *within;         /* the choices that are trained, where the strategy narrows; NULL: all */
+        *within; /* the choices that are trained, where the strategy narrows; NULL: all */
+    const char *
+        weights; /* safetensors file that a training with one phase begins with; NULL: fresh ones */
     const char *run;     /* run folder; NULL: nothing is stored (one supernet only) */
     pada_run_lock *lock; /* taken for it, and left to the caller; NULL: the caller has it */
     const char *config;  /* RUN/config.yaml: stored, or compared (run_config.h); or NULL */

@@ -153,6 +153,36 @@ truth --networks 2 --epochs 1 --out "$work/n"
 refused 65 "$work/n/results.csv:1: not results of \`pada truth\`"
 rm -rf "$work/x"
 
+# ---- from the weights of a supernet ----
+
+pada train --channels 4 --cells 1 --epochs 1 --batch-size 500 --validate 0 --no-events --quiet --out "$work/net"
+expect_rc 0
+tuned() { truth --networks 2 --channels 4 --cells 1 --batch-size 500 --lr 0.01 --weights-of "$work/net" "$@"; }
+tuned --epochs 1 --out "$work/tuned"
+expect_rc 0
+cp "$work/tuned/truth.csv" "$work/tuned.csv"
+truth --networks 2 --channels 4 --cells 1 --batch-size 500 --lr 0.01 --epochs 1 --out "$work/fresh"
+cmp -s "$work/fresh/truth.csv" "$work/tuned.csv" && complain 'the weights are not used'
+truth --networks 2 --channels 4 --cells 1 --batch-size 500 --lr 0.01 --epochs 1 --weights-of "$(ls "$work"/net/ckpt/*.safetensors | tail -n 1)" \
+    --out "$work/by-file"
+same "$work/by-file/truth.csv" "$work/tuned.csv"
+rm -r "$work/tuned"
+tuned --epochs 1 --out "$work/tuned" --max-seconds 0.0001
+expect_rc 75
+tuned --epochs 1 --out "$work/tuned"
+expect_rc 0
+same "$work/tuned/truth.csv" "$work/tuned.csv"
+grep -q '^weights-hash: [0-9a-f]\{16\}$' "$work/tuned/config.yaml" || complain 'not said which weights'
+pada train --channels 4 --cells 1 --epochs 1 --batch-size 500 --validate 0 --no-events --quiet --seed 1 --out "$work/other"
+rm -r "$work/net" && mv "$work/other" "$work/net"
+tuned --epochs 1 --out "$work/tuned"
+refused 2 'another configuration: weights-hash ('
+truth --networks 2 --channels 6 --cells 1 --weights-of "$work/net" --out "$work/x"
+refused 65 'stem.0.weight has shape 4x3x3x3, not 6x3x3x3'
+tuned --weights-of "$work/nothing" --out "$work/x"
+refused 66 "$work/nothing"
+check ! -e "$work/x"
+
 # ---- the table in the program ----
 
 pada truth --builtin
