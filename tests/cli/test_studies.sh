@@ -38,6 +38,9 @@ tiny() {
 }
 tiny table5 --set batch-size=100 --set hold-out=0.9 --set cells=1 --set rank.networks=8 --set rank.limit=50 --truth builtin --truth-column builtin
 expect_out_has 'pa - conv-anneal'
+tiny best-builtin --only anneal-depth-auto,anneal-half-views-margin --set batch-size=100 --set hold-out=0.9 --set cells=1 --set rank.networks=8 \
+    --set rank.limit=50 --truth builtin --truth-column builtin
+check "$(grep -c '^anneal-depth-auto,0,done,' "$work/best-builtin/study.csv")" -eq 1
 tiny table2 --only pada --set batch-size=100 --set hold-out=0.9 --set cells=3 --set search.rounds=1 --set search.per-round=2 --set search.limit=20 \
     --set retrain.epochs=1 --set retrain.validate=0 --set retrain.batch-size=500 --set retrain.auxiliary=0 --set retrain.final-cells=3 --set retrain.final-channels=2
 expect_out_has 'random %'
