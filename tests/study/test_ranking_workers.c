@@ -4,6 +4,7 @@
 #include "study/ranking_fixture.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -290,6 +291,58 @@ static void test_oom(void **state)
     assert_same_file(out, whole);
 }
 
+/* Evaluators of all workers that judge two views by their margins, or as the fixture has them. */
+static void change_evaluators(fixture *f, bool judge)
+{
+    for (int i = 0; i < MAX_WORKERS; i++) {
+        pada_evaluator_destroy(f->workers[i].evaluator);
+        assert_ok(pada_evaluator_create(&f->workers[i].evaluator,
+                                        &(pada_evaluator_desc){.data = f->data,
+                                                               .split = PADA_SPLIT_TEST,
+                                                               .limit = N_IMAGES,
+                                                               .batch_size = BATCH,
+                                                               .views = judge ? 2 : 1,
+                                                               .margins = judge}));
+    }
+}
+
+/* Margins of mirrored images, too, are the same by any number of workers, and kept. */
+static void test_margins(void **state)
+{
+    fixture *f = *state;
+    pada_ranking_table tables[2];
+    watch w = {.stop_after = -1};
+
+    change_evaluators(f, true);
+    for (int k = 0; k < 2; k++) {
+        const char *folder = scratch_path(k == 0 ? "by-one" : "by-three");
+        f->n_workers = k == 0 ? 1 : MAX_WORKERS;
+        for (int again = 0; again < 2; again++) {
+            w = (watch){.stop_after = -1};
+            assert_ok(pada_ranking_run(&(pada_ranking_desc){.workers = f->workers,
+                                                            .n_workers = f->n_workers,
+                                                            .paths = paths,
+                                                            .n_paths = N_PATHS,
+                                                            .scores = folder,
+                                                            .user = &w,
+                                                            .progress = progress},
+                                       &tables[k]));
+            assert_int_equal(w.n_evaluated, again ? 0 : N_FORMS);
+            if (!again) pada_ranking_table_deinit(&tables[k]);
+        }
+    }
+    assert_int_equal(tables[0].n, tables[1].n);
+    for (int i = 0; i < tables[0].n; i++) {
+        assert_true(tables[0].rows[i].margin == tables[1].rows[i].margin);
+        assert_true(tables[0].rows[i].margin != 0);
+        assert_true(fabs(tables[0].rows[i].margin) < 1);
+    }
+    pada_ranking_table_deinit(&tables[0]);
+    pada_ranking_table_deinit(&tables[1]);
+    f->n_workers = 1;
+    change_evaluators(f, false);
+}
+
 int main(void)
 {
 #define unit(f) cmocka_unit_test_setup(f, rank_alone)
@@ -302,6 +355,7 @@ int main(void)
         unit(test_one_fails),
         unit(test_stops_after_a_failure),
         unit(test_oom),
+        unit(test_margins), /* last: evaluators are new after it */
     };
     return cmocka_run_group_tests(tests, setup, teardown_ranking);
 }
