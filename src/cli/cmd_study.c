@@ -227,7 +227,7 @@ static pada_status run_report(const study *s, const pada_command_line *line)
 
     pada_text_add(&log, "%s/report.log", s->folder.data);
     pada_status st = log.status;
-    if (st == PADA_OK) st = pada_process_start(&process, line, log.data);
+    if (st == PADA_OK) st = pada_process_start(&process, line, log.data, &s->lock);
     if (st == PADA_OK) st = pada_process_wait(process, &code);
     if (st == PADA_OK && code != 0) st = pada_last_line(log.data, &reason);
     if (st == PADA_OK && code != 0) fprintf(stderr, "pada: no page: %s\n", pada_text_str(&reason));
@@ -303,7 +303,8 @@ static pada_status run_jobs(study *s, const pada_options *options)
                                                                 .n_at_once = (int)s->jobs,
                                                                 .max_seconds = s->max_seconds,
                                                                 .quiet = s->quiet,
-                                                                .stop = stop});
+                                                                .stop = stop,
+                                                                .lock = &s->lock});
     }
     pada_stop_signal_end(); /* nobody asks for requests any more */
     return st;

@@ -19,20 +19,22 @@
 enum { NOT_STARTED = 127, BY_SIGNAL = 128 };
 
 /* In the new process: what it may do between fork and exec is little. */
-static void become(const char *const *words, char *const *environment, int log, pid_t parent)
+static void become(const char *const *words, char *const *environment, int log,
+                   const pada_run_lock *lock, pid_t parent)
 {
     const int nothing = open("/dev/null", O_RDONLY);
 
     if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 ||
         dup2(log, STDERR_FILENO) < 0)
         _exit(NOT_STARTED);
+    if (lock && lock->fd > 0 && fcntl(lock->fd - 1, F_SETFD, 0) != 0) _exit(NOT_STARTED);
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent) _exit(NOT_STARTED);
     execve(THIS_PROGRAM, (char *const *)words, environment);
     _exit(NOT_STARTED);
 }
 
 static pada_status start(pid_t *out, const char *const *words, char *const *environment,
-                         const char *log)
+                         const char *log, const pada_run_lock *lock)
 {
     const pid_t parent = getpid();
     const int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -40,14 +42,15 @@ static pada_status start(pid_t *out, const char *const *words, char *const *envi
     if (fd < 0) return PADA_FAIL(PADA_EIO, "%s: %s", log, strerror(errno));
     fflush(NULL); /* nothing is to be written twice */
     *out = fork();
-    if (*out == 0) become(words, environment, fd, parent);
+    if (*out == 0) become(words, environment, fd, lock, parent);
     const int reason = errno;
     close(fd);
     if (*out < 0) return PADA_FAIL(PADA_EIO, "a new process: %s", strerror(reason));
     return PADA_OK;
 }
 
-pada_status pada_process_start(pid_t *out, const pada_command_line *line, const char *log)
+pada_status pada_process_start(pid_t *out, const pada_command_line *line, const char *log,
+                               const pada_run_lock *lock)
 {
     pada_command_line program = {0};
     const char **words = NULL;
@@ -59,7 +62,7 @@ pada_status pada_process_start(pid_t *out, const pada_command_line *line, const 
     pada_status st = line->text.status;
     if (st == PADA_OK) st = pada_command_line_words(&program, &words);
     if (st == PADA_OK) st = pada_launch_environment(&environment);
-    if (st == PADA_OK) st = start(out, words, environment, log);
+    if (st == PADA_OK) st = start(out, words, environment, log, lock);
     pada_free(environment);
     pada_free(words);
     pada_command_line_deinit(&program);

@@ -5,10 +5,13 @@
 #include <sys/types.h>
 
 #include "cli/command_line.h"
+#include "train/run_config.h"
 
 /* Starts this program with the words, by itself also where this process is one of several (base/launch.h); what it says is
- * appended to the file. It gets SIGTERM when the thread that made this call ends. */
-pada_status pada_process_start(pid_t *out, const pada_command_line *line, const char *log);
+ * appended to the file. It gets SIGTERM when the thread that made this call ends, and shares a lock that is held until both
+ * have ended; NULL: none. */
+pada_status pada_process_start(pid_t *out, const pada_command_line *line, const char *log,
+                               const pada_run_lock *lock);
 /* Waits for the end of a process. */
 pada_status pada_process_wait(pid_t process, int *code);
 /* Whether it has ended, without waiting; *code is its exit code, 128 and the signal where one ended it. */

@@ -16,7 +16,6 @@
 #include "cli/progress.h"
 #include "cli/study_process.h"
 #include "dist/farm.h"
-#include "train/run_config.h"
 
 enum { PAUSE_NS = 20 * 1000 * 1000 };
 
@@ -140,7 +139,7 @@ static pada_status run_command(const runner *r, const pada_study_job *job, const
     pada_status st = shown.status;
     if (st == PADA_OK) say(r, "$ %s\n", shown.data);
     pada_text_deinit(&shown);
-    if (st == PADA_OK) st = pada_process_start(&process, &job->line, log);
+    if (st == PADA_OK) st = pada_process_start(&process, &job->line, log, r->how->lock);
     if (st == PADA_OK) st = await(r, process, &code, &was_stopped);
     if (st != PADA_OK) return st;
     if (code == 0) {

@@ -6,6 +6,7 @@
 
 #include "cli/study_jobs.h"
 #include "dist/team.h"
+#include "train/run_config.h"
 
 /* Seconds for the processes of a study that was killed to write their checkpoints. */
 enum { PADA_STUDY_PATIENCE = 30 };
@@ -16,6 +17,7 @@ typedef struct pada_study_running {
     double max_seconds; /* 0: no limit */
     bool quiet;
     const volatile sig_atomic_t *stop;
+    const pada_run_lock *lock; /* of the folder, which child processes of process 0 share */
 } pada_study_running;
 
 /* Does what is to do, in order, each stage in a child process of its own whose words go to OUT/NAME.log. A stage that fails

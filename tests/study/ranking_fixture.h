@@ -64,7 +64,7 @@ static int setup_ranking(void **state)
     const char *backend = getenv("PADA_TEST_BACKEND");
     pada_engine_desc desc = {.n_threads = 1, .batch_size = BATCH, .mode = PADA_EVAL};
     static fixture f = {.n_workers = 1};
-    pada_eval_result found;
+    pada_evaluation found;
 
     f.space = nb201_space(&config);
     desc.space = &f.space;

@@ -194,7 +194,7 @@ static void test_impossible_results(void **state)
         {"2000000000,2.5", "correct images: 2000000000 is outside 0 to 12"},
         {"13,2.5", "correct images: 13 is outside 0 to 12"},
         {"-1,2.5", "correct images: -1 is outside 0 to 12"},
-        {"1.5,2.5", "correct images: '1.5' is not a whole number"},
+        {"1.5,2.5", "correct images: '1.5' is not a whole number such as 1500, 40k or 400M"},
         {"3,inf", "loss: 'inf' is not a number"},
         {"3,nan", "loss: 'nan' is not a number"},
         {"3", "too few columns"},
