@@ -138,37 +138,23 @@ static pada_status add_run(pada_study_jobs *jobs, int run)
     return PADA_OK;
 }
 
-/* ---- what can be done now ---- */
+/* ---- what is done ---- */
 
 bool pada_study_job_is_done(const pada_study_job *job)
 {
     return job->state == PADA_STUDY_THERE || job->state == PADA_STUDY_DONE;
 }
 
-/* Whether two runs work in the folders of the same training. */
-static bool meet(const pada_study_plan *plan, int run, int other)
+const pada_study_job *pada_study_job_missing(const pada_study_jobs *jobs, const pada_study_job *job)
 {
-    for (int member = 0; member < plan->n_runs; member++)
-        if (pada_study_run_has(plan, run, member) && pada_study_run_has(plan, other, member))
-            return true;
-    return false;
-}
-
-bool pada_study_job_is_ready(const pada_study_jobs *jobs, const pada_study_job *job,
-                             const bool *is_running)
-{
-    const pada_study_plan *plan = jobs->request->plan;
-
-    if (plan->runs[job->run].n_members == 0) return true; /* those that rank it wait for it */
     for (int i = 0; i < jobs->n; i++) {
         const pada_study_job *other = &jobs->of[i];
-        if (other->chain == job->chain || other->seed != job->seed ||
-            !meet(plan, job->run, other->run))
-            continue;
-        const bool is_member = plan->runs[other->run].n_members == 0;
-        if (is_running[other->chain] || (is_member && !pada_study_job_is_done(other))) return false;
+        if (other->chain != job->chain && other->seed == job->seed &&
+            pada_study_run_has(jobs->request->plan, job->run, other->run) &&
+            !pada_study_job_is_done(other))
+            return other;
     }
-    return true;
+    return NULL;
 }
 
 /* ---- what is there ---- */

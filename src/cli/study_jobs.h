@@ -71,10 +71,9 @@ pada_status pada_study_jobs_init(pada_study_jobs *jobs, const pada_study_request
 void pada_study_jobs_deinit(pada_study_jobs *jobs);
 
 bool pada_study_job_is_done(const pada_study_job *job); /* now, or by an earlier start */
-/* Whether all that it needs is done, and none of the chains that run uses it: a ranking of several runs waits for them, and
- * only one works in a folder at a time. */
-bool pada_study_job_is_ready(const pada_study_jobs *jobs, const pada_study_job *job,
-                             const bool *is_running /* [n_chains] */);
+/* A stage of the runs that it ranks which is not done; NULL: there is none. */
+const pada_study_job *pada_study_job_missing(const pada_study_jobs *jobs,
+                                             const pada_study_job *job);
 /* Appends the folder of a member of its run, of the same seed; of the run itself, where that has none. */
 void pada_study_job_add_folder(const pada_study_request *request, const pada_study_job *job,
                                int member, pada_text *out);

@@ -33,8 +33,7 @@ typedef struct runner {
     pada_farm *farm;
     double start;
     atomic_bool has_failed; /* this process, not one of its runs */
-    bool *is_taken;         /* [n_chains] of process 0, owned; a chain is handed out once */
-    bool *is_running;       /* [n_chains] those whose end is not known yet */
+    bool *is_taken;         /* [n_chains] of process 0, owned */
     int next;               /* there is nothing to do in the chains before it */
 } runner;
 
@@ -222,45 +221,38 @@ static pada_status work(void *context, int worker, int thread)
 
 /* ---- all, on process 0 ---- */
 
-/* What a chain has to do next; NULL: nothing, or it has been handed out. */
-static const pada_study_job *next_job(const runner *r, int chain)
+static bool ranks_others(const runner *r, int chain)
+{
+    return r->jobs->request->plan->runs[first_of(r->jobs, chain)->run].n_members > 0;
+}
+
+static bool is_to_do(const runner *r, int chain)
 {
     pada_study_job *job = first_of(r->jobs, chain);
 
     while (job && pada_study_job_is_done(job))
         job = next_of(r->jobs, job);
-    return r->is_taken[chain] ? NULL : job;
-}
-
-/* The first chain that can be handed out; -1: there is none now. */
-static int find_chain(runner *r)
-{
-    while (r->next < r->jobs->n_chains && !next_job(r, r->next))
-        r->next++;
-    for (int chain = r->next; chain < r->jobs->n_chains; chain++) {
-        const pada_study_job *job = next_job(r, chain);
-        if (job && pada_study_job_is_ready(r->jobs, job, r->is_running)) return chain;
-    }
-    return -1;
+    return job && !r->is_taken[chain] && !ranks_others(r, chain);
 }
 
 static bool take_chain(void *user, void *task)
 {
     runner *r = user;
-    const int chain = must_stop(r) ? -1 : find_chain(r);
 
-    if (chain < 0) return false;
-    r->is_taken[chain] = r->is_running[chain] = true;
-    *(int *)task = chain;
+    if (must_stop(r)) return false;
+    while (r->next < r->jobs->n_chains && !is_to_do(r, r->next))
+        r->next++;
+    if (r->next == r->jobs->n_chains) return false;
+    r->is_taken[r->next] = true;
+    *(int *)task = r->next++;
     return true;
 }
 
 static void put_chain_back(void *user, const void *task)
 {
-    const int chain = *(const int *)task;
     runner *r = user;
 
-    r->is_taken[chain] = r->is_running[chain] = false;
+    r->is_taken[*(const int *)task] = false;
     r->next = 0;
 }
 
@@ -268,16 +260,39 @@ static pada_status keep_chain(void *user, const void *task, const void *result)
 {
     const runner *r = user;
     const outcome *found = result;
-    const int chain = *(const int *)task;
-    pada_study_job *job = first_of(r->jobs, chain);
+    pada_study_job *job = first_of(r->jobs, *(const int *)task);
 
-    r->is_running[chain] = false;
     for (int i = 0; i < found->n_done && job; i++, job = next_of(r->jobs, job))
         if (!pada_study_job_is_done(job)) job->state = PADA_STUDY_DONE;
     if (!job) return PADA_OK;
     job->state = found->state;
     pada_text_add(&job->message, "%s", found->message);
     return job->message.status;
+}
+
+/* A ranking of several runs, once all of them are done. */
+static pada_status rank_others(const runner *r, int chain)
+{
+    pada_study_job *job = first_of(r->jobs, chain);
+    const pada_study_job *missing = pada_study_job_missing(r->jobs, job);
+    outcome found;
+
+    if (pada_study_job_is_done(job) || must_stop(r)) return PADA_OK;
+    if (missing) {
+        found = (outcome){.state = PADA_STUDY_FAILED};
+        snprintf(found.message, sizeof found.message, "%s is not there", missing->name.data);
+    } else {
+        PADA_TRY(run_chain(r, chain, &found));
+    }
+    return keep_chain((void *)r, &chain, &found);
+}
+
+/* One after the other: they work in the folders of the same runs. */
+static pada_status rank_together(const runner *r)
+{
+    for (int chain = 0; chain < r->jobs->n_chains; chain++)
+        if (ranks_others(r, chain)) PADA_TRY(rank_others(r, chain));
+    return PADA_OK;
 }
 
 /* What is left belongs to runs that were stopped, unless they failed. */
@@ -309,32 +324,21 @@ static pada_status work_in_threads(runner *r)
     return st;
 }
 
-/* Workers leave when nothing can be handed out; what waited for the last of the others is the work of another round. */
-static pada_status run_rounds(runner *r)
+static pada_status lead(runner *r)
 {
     const pada_farm_source source = {
         .user = r, .take = take_chain, .put_back = put_chain_back, .keep = keep_chain};
+    void *taken;
 
-    do {
-        pada_farm_begin(r->farm, &source);
-        const pada_status own = work_in_threads(r), all = pada_farm_end(r->farm);
-        PADA_TRY(all);
-        PADA_TRY(own);
-    } while (!must_stop(r) && find_chain(r) >= 0);
+    PADA_TRY(pada_calloc(&taken, (size_t)r->jobs->n_chains, sizeof *r->is_taken));
+    r->is_taken = taken;
+    pada_farm_begin(r->farm, &source);
+    const pada_status own = work_in_threads(r), all = pada_farm_end(r->farm);
+    pada_free(r->is_taken);
+    if (all != PADA_OK) return all;
+    PADA_TRY(own);
+    PADA_TRY(rank_together(r));
     return judge(r);
-}
-
-static pada_status lead(runner *r)
-{
-    const size_t n = (size_t)r->jobs->n_chains;
-    void *flags;
-
-    PADA_TRY(pada_calloc(&flags, 2 * n, sizeof(bool)));
-    r->is_taken = flags;
-    r->is_running = r->is_taken + n;
-    const pada_status st = run_rounds(r);
-    pada_free(flags);
-    return st;
 }
 
 pada_status pada_study_jobs_run(pada_study_jobs *jobs, const pada_study_running *how)
