@@ -7,10 +7,7 @@
 #include "base/mem.h"
 #include "space/path_number.h"
 
-enum {
-    MAX_LISTED = 1 << 20, /* paths of a space that is listed */
-    N_DRAWN = 1 << 16     /* of one that is not */
-};
+enum { MAX_PATHS = 1 << 20 /* of a space that can be listed */ };
 
 const pada_opt pada_group_options[] = {
     {.name = "groups",
@@ -59,14 +56,6 @@ static double live_macs(const pada_space *space, const pada_path *path)
     return (double)cost.macs;
 }
 
-static void path_at(const pada_path_groups *g, int32_t number, pada_path *path)
-{
-    if (g->drawn)
-        *path = g->drawn[number];
-    else
-        pada_path_of_number(g->space, number, path);
-}
-
 /* What groups are of, of every path; one through which nothing flows has no depth. */
 static pada_status measure(const pada_path_groups *g, const char *method, int32_t n, double *values)
 {
@@ -75,7 +64,7 @@ static pada_status measure(const pada_path_groups *g, const char *method, int32_
 
     if (g->settings.of == PADA_GROUPS_DEPTH) PADA_TRY(find_depth(g->space, method, &depth));
     for (int32_t i = 0; i < n; i++) {
-        path_at(g, i, &path);
+        pada_path_of_number(g->space, i, &path);
         values[i] = depth ? fmax(0, depth->score(g->space, &path)) : live_macs(g->space, &path);
     }
     return PADA_OK;
@@ -114,22 +103,6 @@ static pada_status list_groups(pada_path_groups *g, const char *method, const do
     }
     for (int32_t i = 0; i < n; i++)
         g->paths[at[group_of(values[i], smallest, largest, g->n_groups)]++] = i;
-    return PADA_OK;
-}
-
-static pada_status draw_sample(pada_path_groups *g, uint64_t seed)
-{
-    const pada_space *space = g->space;
-    pada_rng rng;
-    void *memory;
-
-    PADA_TRY(pada_calloc(&memory, N_DRAWN, sizeof *g->drawn));
-    g->drawn = memory;
-    pada_rng_init(&rng, seed, "path groups", 0);
-    for (int i = 0; i < N_DRAWN; i++)
-        for (int slot = 0; slot < space->ops->n_slots; slot++)
-            g->drawn[i].choice[slot] =
-                (uint8_t)pada_rng_below(&rng, (uint32_t)space->ops->n_choices(space, slot));
     return PADA_OK;
 }
 
@@ -177,7 +150,7 @@ static void find_marginals(pada_path_groups *g)
     for (int k = 0; k < g->n_groups; k++)
         for (int32_t i = 0; i < g->count[k]; i++) {
             pada_path path;
-            path_at(g, g->paths[g->first[k] + i], &path);
+            pada_path_of_number(g->space, g->paths[g->first[k] + i], &path);
             for (int slot = 0; slot < g->space->ops->n_slots; slot++)
                 g->sampler.p[slot][path.choice[slot]] += g->shares[k] / g->count[k];
         }
@@ -205,19 +178,19 @@ void pada_path_groups_begin_epoch(pada_path_groups *g, int epoch, int n_epochs)
 }
 
 pada_status pada_path_groups_init(pada_path_groups *g, const pada_space *space,
-                                  const pada_group_settings *settings, uint64_t seed,
-                                  const char *method)
+                                  const pada_group_settings *settings, const char *method)
 {
-    int n = pada_path_count(space, MAX_LISTED);
+    const pada_space_score *depth;
+    const int n = pada_path_count(space, MAX_PATHS);
 
     PADA_TRY(check_weights(settings));
     g->space = space;
     g->settings = *settings;
     g->n_groups = settings->weights.n;
-    if (n > MAX_LISTED) {
-        n = N_DRAWN;
-        PADA_TRY(draw_sample(g, seed));
-    }
+    if (settings->of == PADA_GROUPS_DEPTH) PADA_TRY(find_depth(space, method, &depth));
+    if (n > MAX_PATHS)
+        return PADA_FAIL(PADA_EINVAL, "method %s: space %s has more than %d paths", method,
+                         space->ops->name, MAX_PATHS);
     PADA_TRY(make_groups(g, method, n));
     set_shares(g, 0);
     return PADA_OK;
@@ -226,7 +199,6 @@ pada_status pada_path_groups_init(pada_path_groups *g, const pada_space *space,
 void pada_path_groups_deinit(pada_path_groups *g)
 {
     pada_free(g->paths);
-    pada_free(g->drawn);
 }
 
 /* ---- drawing ---- */
@@ -257,5 +229,5 @@ void pada_path_groups_draw(const pada_path_groups *g, uint64_t seed, int64_t ste
     pada_rng_init(&rng, seed, "path", (uint64_t)step);
     const int k = draw_group(g, &rng);
     const uint32_t i = pada_rng_below(&rng, (uint32_t)g->count[k]);
-    path_at(g, g->paths[g->first[k] + (int32_t)i], path);
+    pada_path_of_number(g->space, g->paths[g->first[k] + (int32_t)i], path);
 }

@@ -2,9 +2,7 @@
  *
  * Groups have equal width between the smallest and the largest value of any path. A group is drawn by its weight, then a path
  * of it, all equally likely: rare paths, such as the deep ones of NAS-Bench-201, get their share of the training. Weights may
- * move from those of the first epoch to others in the last one.
- *
- * The paths of a space that is too large to be listed are a random sample of it. */
+ * move from those of the first epoch to others in the last one. */
 #ifndef PADA_STRATEGY_PATH_GROUPS_H
 #define PADA_STRATEGY_PATH_GROUPS_H
 
@@ -31,18 +29,16 @@ typedef struct pada_path_groups {
     const pada_space *space;
     pada_group_settings settings;
     int n_groups;
-    int32_t *paths;   /* [n_paths] numbers of paths, by group, owned */
-    pada_path *drawn; /* [n_paths] which paths they are, in a sample, owned; NULL: path_number.h */
+    int32_t *paths; /* [n_paths] path_number.h, by group, owned */
     int32_t first[PADA_MAX_INTS], count[PADA_MAX_INTS]; /* of each group in `paths` */
     double shares[PADA_MAX_INTS];                       /* of the groups, now; their sum is 1 */
     pada_path_sampler sampler; /* how often each choice is drawn; slots depend on each other */
 } pada_path_groups;
 
-/* `method` is for messages. The sample of a large space is that of the seed. Groups without a path, weights that are all 0
+/* `method` is for messages. Spaces of more than a million paths, groups without a path, weights that are all 0
  * and lists of different lengths are PADA_EINVAL. */
 pada_status pada_path_groups_init(pada_path_groups *groups, const pada_space *space,
-                                  const pada_group_settings *settings, uint64_t seed,
-                                  const char *method);
+                                  const pada_group_settings *settings, const char *method);
 void pada_path_groups_deinit(pada_path_groups *groups);
 
 /* Sets the shares of an epoch. */

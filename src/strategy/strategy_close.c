@@ -120,8 +120,7 @@ static pada_status init(void *self, const pada_strategy_env *env, const void *se
     PADA_TRY(make_room(s));
     return s->settings.paths == OF_CLASSES
                ? pada_iso_paths_init(&s->classes, env->space)
-               : pada_path_groups_init(&s->groups, env->space, &s->settings.groups, env->seed,
-                                       "close");
+               : pada_path_groups_init(&s->groups, env->space, &s->settings.groups, "close");
 }
 
 static void deinit(void *self)

@@ -18,7 +18,7 @@ static pada_status init(void *self, const pada_strategy_env *env, const void *se
     spos_depth *s = self;
 
     s->env = env;
-    return pada_path_groups_init(&s->groups, env->space, settings, env->seed, "spos_depth");
+    return pada_path_groups_init(&s->groups, env->space, settings, "spos_depth");
 }
 
 static void deinit(void *self)

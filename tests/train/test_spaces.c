@@ -35,6 +35,7 @@ static const space_case cases[] = {
      {"--widths=2,2,2,3,4,4,5,6,8", "--se=0.25", NULL},
      {"0 6 2 5 3 6 4 1 0 1 6 2 3 4 5 6 0 1 2 3 5"},
      {{"close", "share no weights"},
+      {"spos_depth", "has more than 1048576 paths"},
       {"fairnas", "slot 1 has 7 choices, slot 0 has 6"},
       {"sumnas", "slot 1 has 7 choices, slot 0 has 6"}}},
     {"darts",
