@@ -41,7 +41,7 @@ def main():
     final = os.path.join(os.path.dirname(os.path.abspath(run)), "final")  # of `pada retrain`
     retrained = ["last.safetensors", "best.safetensors", "test.json", "confusion.csv"]
     for name in files:
-        if name not in ("report.html", "supernets", "study") and not glob.glob(os.path.join(final if name in retrained else run, name)):
+        if name not in ("report.html", "supernets", "parts", "study") and not glob.glob(os.path.join(final if name in retrained else run, name)):
             fail("Run folder", files, os.listdir(run))
     for found in os.listdir(final):
         if not any(fnmatch.fnmatch(found, name) for name in files):
