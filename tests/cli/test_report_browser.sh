@@ -17,7 +17,7 @@ look() { # look RUN...
 }
 
 look "$hostile" "$work/good" "$work/killed"
-expect_out_has '14 charts, 0 problems'
+expect_out_has '15 charts, 0 problems'
 look "$work/small"
 expect_out_has '8 charts, 0 problems'
 head -n 1 "$work/good/metrics.csv" >"$work/empty/metrics.csv" # begun, and nothing more
