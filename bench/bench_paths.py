@@ -20,6 +20,7 @@ def add_arguments(parser, paths):
     parser.add_argument("--arch", help="one network by itself, in the form and size it is retrained with, instead of paths")
     parser.add_argument("--channels", type=int, default=16, help="of nb201")
     parser.add_argument("--cells", type=int, default=5, help="of nb201")
+    parser.add_argument("--image-size", type=int, default=32, help="of nb201")
 
 
 def prepare(args, folder):
@@ -40,10 +41,11 @@ def prepare(args, folder):
 def torch_options(args):
     """For bench/torch_nets.py."""
     form = ["--final"] if args.arch else []
-    return [f"--space={args.space}", f"--weights={args.weights}", f"--channels={args.channels}", f"--cells={args.cells}", *form]
+    return [f"--space={args.space}", f"--weights={args.weights}", f"--channels={args.channels}", f"--cells={args.cells}",
+            f"--image-size={args.image_size}", *form]
 
 
 def pada_options(args):
-    sizes = ["--channels", str(args.channels), "--cells", str(args.cells)] if args.space == "nb201" else []
+    sizes = [f"--channels={args.channels}", f"--cells={args.cells}", f"--image-size={args.image_size}"] if args.space == "nb201" else []
     form = ["--form", "final"] if args.arch else []
     return ["--list", args.paths, "--space", args.space, *form, *sizes]

@@ -15,10 +15,11 @@ sys.path.insert(0, os.path.join(ROOT, "tests/parity"))
 
 
 class Supernet201:
-    image_size, classes = 32, 10
+    classes = 10
 
-    def __init__(self, channels, cells):
+    def __init__(self, channels, cells, image_size):
         import nb201_torch  # pylint: disable=import-outside-toplevel
+        self.image_size = image_size
         self.net = nb201_torch.Supernet(channels, cells)
 
     def place(self, device, channels_last):
@@ -65,11 +66,12 @@ def add_arguments(parser):
     parser.add_argument("--final", action="store_true", help="the weights are those of one network by itself")
     parser.add_argument("--channels", type=int, help="of nb201")
     parser.add_argument("--cells", type=int, help="of nb201")
+    parser.add_argument("--image-size", type=int, default=32, help="of nb201")
 
 
 def make_run(args, device, channels_last, precision=contextlib.nullcontext):
     """What is timed, a function of a path: a training step or an evaluation (args.mode) of a random batch."""
-    net = Supernet201(args.channels, args.cells) if args.space == "nb201" else SpaceNet(args.space, args.weights, args.final)
+    net = Supernet201(args.channels, args.cells, args.image_size) if args.space == "nb201" else SpaceNet(args.space, args.weights, args.final)
     net.place(device, channels_last)
     images = torch.randn(args.batch, 3, net.image_size, net.image_size).to(device)
     labels = torch.randint(net.classes, (args.batch,)).to(device)

@@ -91,7 +91,6 @@ typedef struct cuda_level_conv {
     float *partial;       /* [split][weights] */
     int splits;
     cuda_dense_hints hints; /* dense: set by the launch */
-    void *between;          /* separable */
     cuda_result to;
 } cuda_level_conv;
 
@@ -142,25 +141,6 @@ typedef struct cuda_dense_packs {
 cuda_dense_pack pada_cuda_dense_pack_job(const pada_conv *conv, int64_t weight, int64_t to);
 cudaError_t pada_cuda_dense_pack(cudaStream_t stream, const float *params,
                                  const cuda_dense_packs *jobs, void *fragments);
-
-/* ---- cuda_level_separable.cu: a depthwise convolution and the pointwise one that reads it, and nothing else does ----
- *
- * `conv`, `in`, `x` and `weight` are those of the depthwise one, `out` and `to` those of the pointwise one, whose weights are
- * `fragment`; `between`, NULL: not wanted, gets what stands between the two, as a tensor of its own whose images begin at
- * multiples of PADA_ALIGN bytes. Outputs, whose pixels begin at multiples of 4 elements, have moments or no sums; nothing is
- * there before. */
-
-/* out: of the pointwise one. */
-bool pada_cuda_level_separable_fits(const pada_conv *depth, const pada_conv *point, pada_shape out);
-cudaError_t pada_cuda_level_separable_forward(cudaStream_t stream, const cuda_level_convs *jobs);
-
-/* Both gradients of the depthwise one (cuda_level_depth_back.cu), as pada_cuda_level_depth_back: `dz`, whose pixels begin at
- * multiples of 4 elements, is that of the pointwise one, `fragment` its transposed weights. What stands between the two is
- * neither read nor written. */
-bool pada_cuda_level_separable_back_fits(const pada_conv *depth, int c_out, pada_shape in);
-cudaError_t pada_cuda_level_separable_back(cudaStream_t stream, const cuda_level_convs *jobs);
-int pada_cuda_level_separable_splits(const pada_conv *depth, int c_out, pada_shape in,
-                                     int n_images);
 
 /* ---- cuda_level_sum.cu: sums, which are also how gradients flow through sums and concatenations ---- */
 

@@ -11,6 +11,53 @@ bool pada_cuda_level_depth_fits(const pada_conv *conv)
     return pada_cuda_depth_fits(conv);
 }
 
+/* The sums of a patch. `from` is the first word of its window, `weights` those of this lane. */
+template <int K, int STRIDE, int DILATION>
+static __device__ __forceinline__ void convolve(const float *from, int pitch, const float *weights,
+                                                depth_pair sums[DEPTH_PATCH])
+{
+    constexpr int ROWS = (DEPTH_HIGH - 1) * STRIDE + (K - 1) * DILATION + 1;
+    constexpr int N = (DEPTH_STRIP - 1) * STRIDE + (K - 1) * DILATION + 1;
+
+#pragma unroll
+    for (int i = 0; i < ROWS; i++, from += pitch) {
+        depth_pair x[N];
+        depth_read<N>(from, x);
+#pragma unroll
+        for (int r = 0; r < DEPTH_HIGH; r++) {
+            const int ahead = i - r * STRIDE, kh = ahead / DILATION;
+            if (ahead < 0 || ahead % DILATION != 0 || kh >= K) continue;
+#pragma unroll
+            for (int kw = 0; kw < K; kw++) {
+                const depth_pair w = depth_weight(weights, kh * K + kw);
+#pragma unroll
+                for (int p = 0; p < DEPTH_STRIP; p++) {
+                    const depth_pair v = x[p * STRIDE + kw * DILATION];
+                    sums[r * DEPTH_STRIP + p].a += w.a * v.a;
+                    sums[r * DEPTH_STRIP + p].b += w.b * v.b;
+                }
+            }
+        }
+    }
+}
+
+static __device__ __forceinline__ void convolve_any(int kind, const float *from, int pitch,
+                                                    const float *weights,
+                                                    depth_pair sums[DEPTH_PATCH])
+{
+    switch (kind) {
+#define CASE(K, STRIDE, DILATION)                                  \
+    case depth_kind(K, STRIDE, DILATION):                          \
+        convolve<K, STRIDE, DILATION>(from, pitch, weights, sums); \
+        break;
+        DEPTH_KINDS(CASE, 3)
+        DEPTH_KINDS(CASE, 5)
+        DEPTH_KINDS(CASE, 7)
+#undef CASE
+    default: break;
+    }
+}
+
 /* Writes a patch that begins at (h, w), and adds it to the sums of its channels. FULL: all of it is there. */
 template <bool FULL>
 static __device__ __forceinline__ void write_patch(const cuda_level_conv &j, int image, int h,
@@ -53,30 +100,27 @@ __global__ static void __launch_bounds__(256, 3)
     const cuda_level_conv &j = jobs.convs.at[k];
     cuda_tally<2> tally = {};
 
-    if (threadIdx.x == 0)
-        depth_prepare(j, depth_make_plan(j, false), (int)blockIdx.x - jobs.convs.first[k],
-                      jobs.vectors[k], &b);
-    __syncthreads(); /* b is there */
+    depth_begin(j, false, (int)blockIdx.x - jobs.convs.first[k], jobs.vectors[k], &b);
     const depth_part part = depth_locate(b);
     const int turns = blocks / b.plan.chunks.n;
     cuda_begin_beside(jobs.convs.beside);
-    depth_stage<false>(j, b.plan.taps, depth_own(b, shared));
+    depth_stage<false>(j, b, shared);
     for (int t = b.turn; t < b.plan.tiles.n; t += turns) {
         const depth_corner corner = depth_find_tile(b, t);
         const int pitch = b.plan.window.pitch, stride = j.conv.stride;
         const int patches = depth_count_patches(b.plan.tiles, corner.w, j.out.w);
         __syncthreads(); /* coefficients are there, the window before has been read */
-        depth_load<false>(j, b, part.reader, depth_own(b, shared), corner.image,
-                          corner.h * stride - j.conv.pad, corner.w * stride - j.conv.pad, shared);
+        depth_load<false>(j, b, part, corner.image, corner.h * stride - j.conv.pad,
+                          corner.w * stride - j.conv.pad, shared);
         __syncthreads();
         for (int i = part.slot < 0 ? patches : part.slot; i < patches; i += b.slots) {
             const depth_spot at = depth_find_patch(b.plan.tiles, i);
             depth_pair sums[DEPTH_PATCH] = {};
             if (corner.h + at.row >= j.out.h) continue;
-            depth_convolve_any(b.kind,
-                               (const float *)shared + at.row * stride * pitch +
-                                   at.column * stride * DEPTH_PIXEL + 2 * part.lane,
-                               pitch, depth_weights(b, shared) + 2 * part.lane, sums);
+            convolve_any(b.kind,
+                         (const float *)shared + at.row * stride * pitch +
+                             at.column * stride * DEPTH_PIXEL + 2 * part.lane,
+                         pitch, depth_weights(b, shared) + 2 * part.lane, sums);
             const int h = corner.h + at.row, w = corner.w + at.column;
             if (h + DEPTH_HIGH <= j.out.h && w + DEPTH_STRIP <= j.out.w)
                 write_patch<true>(j, corner.image, h, w, part.c, sums, &tally);

@@ -148,31 +148,18 @@ static __host__ __device__ inline depth_tiles depth_tile(pada_shape shape, int n
 /* Row r of a tile and tap k meet row i of its window where i * up == r * down + k * dilation; `reach` is what the last
  * tap adds. */
 static __host__ __device__ inline depth_window depth_measure(const depth_tiles &t, int reach,
-                                                             int down, int up,
-                                                             int pixel = DEPTH_PIXEL)
+                                                             int down, int up)
 {
     const int rows = ((depth_height(t) - 1) * down + reach) / up + 1;
     const int columns = ((t.strips * DEPTH_STRIP - 1) * down + reach) / up + 1;
 
-    return (depth_window){rows, columns, columns * pixel};
+    return (depth_window){rows, columns, columns * DEPTH_PIXEL};
 }
 
 /* Words of shared memory while tiles are made. */
 static __host__ __device__ inline int depth_words(const depth_plan &p)
 {
     return p.window.rows * p.window.pitch + p.taps * DEPTH_CHANNELS + DEPTH_COEFS;
-}
-
-/* What a block needs besides, for each pixel of a window and at all, and how much there is. */
-typedef struct depth_room {
-    int per_pixel, more, most;
-} depth_room;
-
-static __host__ __device__ inline int depth_words_with(const depth_plan &p, const depth_room &room)
-{
-    const int pixels = (p.window.rows * p.window.columns + 31) / 32 * 32;
-
-    return depth_words(p) + pixels * room.per_pixel + room.more;
 }
 
 /* Taller tiles read less around them, but there have to be enough for all blocks, and none that is half empty. */
@@ -189,8 +176,7 @@ static __host__ __device__ inline int depth_most_log(const cuda_level_conv &j, i
 
 /* Results are y, or (back) the gradient of x: with a stride of 2 the window of a tile begins at a whole row of dz then.
  * The largest tiles whose windows fit. */
-static __host__ __device__ inline depth_plan depth_make_plan_with(const cuda_level_conv &j,
-                                                                  bool back, const depth_room &room)
+static __host__ __device__ inline depth_plan depth_make_plan(const cuda_level_conv &j, bool back)
 {
     const int stride = j.conv.stride, shift = back && stride == 2 ? j.conv.pad & 1 : 0;
     const int reach = (j.conv.kernel - 1) * j.conv.dilation;
@@ -203,7 +189,7 @@ static __host__ __device__ inline depth_plan depth_make_plan_with(const cuda_lev
     for (;;) {
         p.tiles = depth_tile(back ? j.in : j.out, j.n_images, shift, log, strips);
         p.window = depth_measure(p.tiles, reach, back ? 1 : stride, back ? stride : 1);
-        if (depth_words_with(p, room) <= room.most || (log == 0 && strips == 1)) return p;
+        if (depth_words(p) <= DEPTH_WORDS || (log == 0 && strips == 1)) return p;
         if (strips * DEPTH_STRIP > DEPTH_HIGH << log)
             strips /= 2;
         else
@@ -211,52 +197,40 @@ static __host__ __device__ inline depth_plan depth_make_plan_with(const cuda_lev
     }
 }
 
-static __host__ __device__ inline depth_plan depth_make_plan(const cuda_level_conv &j, bool back)
-{
-    return depth_make_plan_with(j, back, {0, 0, DEPTH_WORDS});
-}
-
-/* How the pixels of a window are spread over threads: each loads `vector` channels of every step-th. */
-typedef struct depth_spread {
-    int vector, vectors, step, step_rows, step_columns;
-} depth_spread;
-
-static __device__ __forceinline__ depth_spread depth_spread_out(int channels, int vector,
-                                                                int columns)
-{
-    const int vectors = channels / vector, step = (int)blockDim.x / vectors, rows = step / columns;
-
-    return (depth_spread){vector, vectors, step, rows, step - rows * columns};
-}
-
 /* What all threads of a block know; in shared memory, so that registers are left for sums. It has the channels [first,
- * first + channels), and tiles `turn`, turn + turns and so on. */
+ * first + channels), and tiles `turn`, turn + turns and so on. A thread loads every `step` pixels of a window. */
 typedef struct depth_block {
     depth_plan plan;
     cuda_divisor tile_rows, tile_columns;
     int turn, first, channels, lanes, slots, kind;
     int weights; /* words in front of them */
-    depth_spread spread;
+    int vector, vectors, step, step_rows, step_columns;
 } depth_block;
 
 static_assert(sizeof(depth_block) <= 4 * 128, "shared memory besides DEPTH_WORDS");
 
-/* Number `block` of its job; by one thread. */
-static __device__ __forceinline__ void depth_prepare(const cuda_level_conv &j,
-                                                     const depth_plan &plan, int block, int vector,
-                                                     depth_block *b)
+/* Number `block` of its job. All threads call it; behind it is a barrier. */
+static __device__ __forceinline__ void depth_begin(const cuda_level_conv &j, bool back, int block,
+                                                   int vector, depth_block *b)
 {
-    b->plan = plan;
-    b->tile_rows = cuda_prepare_divisor(plan.tiles.rows);
-    b->tile_columns = cuda_prepare_divisor(plan.tiles.columns);
-    b->turn = block / plan.chunks.n;
-    b->first = (block - b->turn * plan.chunks.n) * plan.chunks.each;
-    b->channels = min(plan.chunks.each, j.conv.c_in - b->first);
-    b->lanes = b->channels / 2;
-    b->slots = depth_slots(plan.chunks);
-    b->kind = depth_kind(j.conv.kernel, j.conv.stride, j.conv.dilation);
-    b->weights = plan.window.rows * plan.window.pitch;
-    b->spread = depth_spread_out(b->channels, vector, plan.window.columns);
+    if (threadIdx.x == 0) {
+        b->plan = depth_make_plan(j, back);
+        b->tile_rows = cuda_prepare_divisor(b->plan.tiles.rows);
+        b->tile_columns = cuda_prepare_divisor(b->plan.tiles.columns);
+        b->turn = block / b->plan.chunks.n;
+        b->first = (block - b->turn * b->plan.chunks.n) * b->plan.chunks.each;
+        b->channels = min(b->plan.chunks.each, j.conv.c_in - b->first);
+        b->lanes = b->channels / 2;
+        b->slots = depth_slots(b->plan.chunks);
+        b->kind = depth_kind(j.conv.kernel, j.conv.stride, j.conv.dilation);
+        b->weights = b->plan.window.rows * b->plan.window.pitch;
+        b->vector = vector;
+        b->vectors = b->channels / vector;
+        b->step = (int)blockDim.x / b->vectors;
+        b->step_rows = b->step / b->plan.window.columns;
+        b->step_columns = b->step - b->step_rows * b->plan.window.columns;
+    }
+    __syncthreads();
 }
 
 static __device__ __forceinline__ depth_corner depth_find_tile(const depth_block &b, int i)
@@ -268,34 +242,24 @@ static __device__ __forceinline__ depth_corner depth_find_tile(const depth_block
                           (i - row * t.columns) * (t.strips * DEPTH_STRIP) - t.shift};
 }
 
-/* What a thread loads: channels from c on, of pixels from (row, column) of a window on; row -1: nothing. */
-typedef struct depth_reader {
-    int c, row, column;
-} depth_reader;
-
-static __device__ __forceinline__ depth_reader depth_find_reader(const depth_spread &s, int columns)
-{
-    const int pixel = (int)threadIdx.x / s.vectors, row = pixel / columns;
-
-    return (depth_reader){((int)threadIdx.x - pixel * s.vectors) * s.vector,
-                          pixel < s.step ? row : -1, pixel - row * columns};
-}
-
-/* This thread: two channels from c on, whose patches it makes; slot -1: none. */
+/* This thread: two channels from c on, whose patches it makes; slot -1: none. It loads the channels from `load_c` on
+ * of the block, of pixels from (row, column) of a window on; row -1: none. */
 typedef struct depth_part {
     int lane, slot, c;
-    depth_reader reader; /* of channels of the block */
+    int load_c, row, column;
 } depth_part;
 
 static __device__ __forceinline__ depth_part depth_locate(const depth_block &b)
 {
-    const int thread = (int)threadIdx.x, slot = thread / b.lanes;
+    const int thread = (int)threadIdx.x, slot = thread / b.lanes, pixel = thread / b.vectors;
     depth_part p;
 
     p.lane = thread - slot * b.lanes;
     p.slot = slot < b.slots ? slot : -1;
     p.c = b.first + 2 * p.lane;
-    p.reader = depth_find_reader(b.spread, b.plan.window.columns);
+    p.load_c = (thread - pixel * b.vectors) * b.vector;
+    p.row = pixel < b.step ? pixel / b.plan.window.columns : -1;
+    p.column = pixel - p.row * b.plan.window.columns;
     return p;
 }
 
@@ -307,18 +271,6 @@ static __device__ __forceinline__ float *depth_weights(const depth_block &b, cha
 static __device__ __forceinline__ float *depth_coefs(const depth_block &b, char *shared)
 {
     return depth_weights(b, shared) + b.plan.taps * DEPTH_CHANNELS;
-}
-
-/* What a window is loaded for: a chunk of channels, and where its weights and coefficients are. */
-struct depth_chunk {
-    int first, channels;
-    float *weights, *coefs;
-};
-
-/* Those of a block that has one chunk. */
-static __device__ __forceinline__ depth_chunk depth_own(const depth_block &b, char *shared)
-{
-    return {b.first, b.channels, depth_weights(b, shared), depth_coefs(b, shared)};
 }
 
 /* ---- launches ---- */

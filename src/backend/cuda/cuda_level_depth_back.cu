@@ -1,12 +1,10 @@
-/* cuda_level_depth_back.cu - both gradients of depthwise convolutions of a level, or (POINT) of those that have a pointwise one
- * behind them, whose gradient is read instead: cuda_level_depth_point.cuh.
+/* cuda_level_depth_back.cu - both gradients of depthwise convolutions of a level.
  *
  * A tile is of the gradient of x, its window of dz. A thread has a patch: each value of dz that it reads is used for the
  * gradient of x, with the weight of a tap, and for that of this weight, with x, which the patch needs anyway for the
  * slope of the activation. Sums of weights stay in registers over all tiles of a block; then the slots of the block
  * are added up in order. Design note 0025. */
 #include "backend/cuda/cuda_level_depth_patch.cuh"
-#include "backend/cuda/cuda_level_depth_point.cuh"
 
 enum {
     SPLITS = 4 * DEPTH_DEVICE, /* at most: partial sums have to be added up */
@@ -31,36 +29,14 @@ static int count_splits(const depth_plan &plan, int kernel)
     return min(wanted, plan.tiles.n);
 }
 
-/* What plans depend on; out: only its channels are read. */
-static cuda_level_conv make_job(const pada_conv *conv, pada_shape in, int c_out, int n_images)
+int pada_cuda_level_depth_splits(const pada_conv *conv, pada_shape in, int n_images)
 {
-    cuda_level_conv j = {};
+    cuda_level_conv j = {}; /* what plans depend on */
 
     j.conv = *conv;
     j.in = in;
-    j.out.c = c_out;
     j.n_images = n_images;
-    return j;
-}
-
-int pada_cuda_level_depth_splits(const pada_conv *conv, pada_shape in, int n_images)
-{
-    return count_splits(depth_make_plan(make_job(conv, in, 0, n_images), true), conv->kernel);
-}
-
-int pada_cuda_level_separable_splits(const pada_conv *depth, int c_out, pada_shape in, int n_images)
-{
-    return count_splits(depth_make_point_plan(make_job(depth, in, c_out, n_images)), depth->kernel);
-}
-
-bool pada_cuda_level_separable_back_fits(const pada_conv *depth, int c_out, pada_shape in)
-{
-    const cuda_level_conv j = make_job(depth, in, c_out, 1);
-    const depth_plan plan = depth_make_point_plan(j);
-
-    return c_out % 4 == 0 && c_out <= DEPTH_POINT_CHANNELS && depth->c_in % 4 == 0 &&
-           plan.chunks.n <= DEPTH_POINT_CHUNKS &&
-           depth_map_point(j, plan).bytes <= 4 * DEPTH_POINT_MOST;
+    return count_splits(depth_make_plan(j, true), conv->kernel);
 }
 
 /* ---- blocks ---- */
@@ -94,18 +70,12 @@ static __device__ __forceinline__ void put_weights(const cuda_level_conv &j, con
 }
 
 /* Threads, and blocks of a multiprocessor. */
-template <int MOST, bool POINT>
-__global__ static void __launch_bounds__(POINT       ? DEPTH_THREADS
-                                         : MOST == 5 ? 192
-                                                     : 256,
-                                         MOST == 7            ? 1
-                                         : POINT && MOST == 3 ? 3
-                                                              : 2)
+template <int MOST>
+__global__ static void __launch_bounds__(MOST == 5 ? 192 : 256, MOST == 7 ? 1 : 2)
     depth_back_kernel(const __grid_constant__ depth_jobs jobs)
 {
     CUDA_DYNAMIC_SHARED(shared);
     __shared__ depth_block b;
-    __shared__ depth_point point;
     const int k = cuda_find_job(jobs.convs);
     const cuda_level_conv &j = jobs.convs.at[k];
     const int half = j.conv.stride - 1; /* >> half: divided by the stride */
@@ -113,25 +83,10 @@ __global__ static void __launch_bounds__(POINT       ? DEPTH_THREADS
     depth_pair dw[MOST * MOST] = {};
     cuda_tally<2> tally = {};
 
-    if (threadIdx.x == 0) {
-        const depth_plan plan = POINT ? depth_make_point_plan(j) : depth_make_plan(j, true);
-        depth_prepare(j, plan, (int)blockIdx.x - jobs.convs.first[k], jobs.vectors[k], &b);
-        if (POINT) {
-            point = depth_map_point(j, plan);
-            point.spread = depth_spread_out(j.out.c, jobs.vectors[k], plan.window.columns);
-        }
-    }
-    __syncthreads(); /* b and point are there */
+    depth_begin(j, true, (int)blockIdx.x - jobs.convs.first[k], jobs.vectors[k], &b);
     const depth_part part = depth_locate(b);
-    if (POINT) depth_clear_point(point, shared);
     cuda_begin_beside(jobs.convs.beside);
-    if (POINT) {
-        depth_stage_weights<true>(j, b.plan.taps, depth_own(b, shared));
-        depth_stage_point(j, point, shared);
-        __syncthreads(); /* coefficients and zeros are there */
-    } else {
-        depth_stage<true>(j, b.plan.taps, depth_own(b, shared));
-    }
+    depth_stage<true>(j, b, shared);
     const cuda_norm<2> norm = cuda_read_norm<2>(j.x, part.c, part.slot < 0 ? 0 : 2);
     for (int t = b.turn; t < b.plan.tiles.n; t += j.splits) {
         const depth_corner corner = depth_find_tile(b, t);
@@ -147,16 +102,8 @@ __global__ static void __launch_bounds__(POINT       ? DEPTH_THREADS
                 i = patches; /* all of this slot are below the image */
         }
         const int row = (corner.h + before) >> half, column = (corner.w + before) >> half;
-        if (POINT) { /* the product before has been made: the left matrix is free */
-            depth_load_point(j, b, point, depth_find_reader(point.spread, b.plan.window.columns),
-                             corner.image, row, column, shared);
-            __syncthreads(); /* the left matrix is there, the window before has been read */
-            depth_multiply_point(j, b, point, shared);
-        } else {
-            __syncthreads(); /* coefficients are there, the window before has been read */
-            depth_load<true>(j, b, part.reader, depth_own(b, shared), corner.image, row, column,
-                             shared);
-        }
+        __syncthreads(); /* coefficients are there, the window before has been read */
+        depth_load<true>(j, b, part, corner.image, row, column, shared);
         __syncthreads(); /* the window is there */
         while (i < patches) {
             const int pitch = b.plan.window.pitch;
@@ -209,7 +156,7 @@ static int choose_vector(const cuda_level_conv &j, int channels)
     return j.dz.z ? depth_aligned(j.dz.z, j.dz.z_image, j.dz.z_pitch, vector) : vector;
 }
 
-template <bool POINT> static cudaError_t launch(cudaStream_t stream, const cuda_level_convs *from)
+cudaError_t pada_cuda_level_depth_back(cudaStream_t stream, const cuda_level_convs *from)
 {
     depth_jobs jobs;
     int words = cuda_tally_floats<2>(DEPTH_THREADS), kernel = 0, threads = 0;
@@ -218,33 +165,18 @@ template <bool POINT> static cudaError_t launch(cudaStream_t stream, const cuda_
     jobs.convs.first[0] = 0;
     for (int k = 0; k < from->n; k++) {
         const cuda_level_conv &j = from->at[k];
-        const depth_plan plan = POINT ? depth_make_point_plan(j) : depth_make_plan(j, true);
-        words = max(words, POINT ? depth_map_point(j, plan).bytes / 4 : depth_words(plan));
+        const depth_plan plan = depth_make_plan(j, true);
+        words = max(words, depth_words(plan));
         kernel = max(kernel, j.conv.kernel);
         threads = max(threads, depth_threads(plan.chunks));
-        jobs.vectors[k] = (uint8_t)choose_vector(j, POINT ? j.out.c : j.conv.c_in);
+        jobs.vectors[k] = (uint8_t)choose_vector(j, j.conv.c_in);
         jobs.z_is_x[k] = reads_x(j);
         jobs.convs.first[k + 1] = jobs.convs.first[k] + plan.chunks.n * j.splits;
     }
     words = max(words, min(kernel * kernel, (int)TAPS_AT_ONCE) * threads * 2);
-    const auto chosen = kernel == 3   ? depth_back_kernel<3, POINT>
-                        : kernel == 5 ? depth_back_kernel<5, POINT>
-                                      : depth_back_kernel<7, POINT>;
-    if (words * 4 > 48 * 1024) {
-        const cudaError_t error = cudaFuncSetAttribute(
-            (const void *)chosen, cudaFuncAttributeMaxDynamicSharedMemorySize, words * 4);
-        if (error != cudaSuccess) return error;
-    }
+    const auto chosen = kernel == 3   ? depth_back_kernel<3>
+                        : kernel == 5 ? depth_back_kernel<5>
+                                      : depth_back_kernel<7>;
     return cuda_launch(chosen, (unsigned)jobs.convs.first[from->n], (unsigned)threads,
                        (size_t)words * 4, stream, jobs);
-}
-
-cudaError_t pada_cuda_level_depth_back(cudaStream_t stream, const cuda_level_convs *jobs)
-{
-    return launch<false>(stream, jobs);
-}
-
-cudaError_t pada_cuda_level_separable_back(cudaStream_t stream, const cuda_level_convs *jobs)
-{
-    return launch<true>(stream, jobs);
 }

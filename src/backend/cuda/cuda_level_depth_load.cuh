@@ -1,5 +1,5 @@
-/* cuda_level_depth_load.cuh - windows of depthwise convolutions in shared memory (cuda_level_depth.cuh): how they are loaded,
- * and what is made of them forward. */
+/* cuda_level_depth_load.cuh - windows of depthwise convolutions in shared memory (cuda_level_depth.cuh): how they are
+ * loaded. */
 #ifndef PADA_BACKEND_CUDA_CUDA_LEVEL_DEPTH_LOAD_CUH
 #define PADA_BACKEND_CUDA_CUDA_LEVEL_DEPTH_LOAD_CUH
 
@@ -114,8 +114,7 @@ template <int W> struct depth_coef {
 };
 
 template <int W>
-static __device__ __forceinline__ depth_coef<W> depth_read_coefs(const float *from, int n,
-                                                                 int pitch)
+static __device__ __forceinline__ depth_coef<W> depth_read_coefs(const float *from, int n)
 {
     depth_coef<W> coef;
 
@@ -123,7 +122,7 @@ static __device__ __forceinline__ depth_coef<W> depth_read_coefs(const float *fr
     for (int i = 0; i < n; i++)
 #pragma unroll
         for (int k = 0; k < W; k += 2) {
-            const depth_pair pair = *(const depth_pair *)(from + i * pitch + k);
+            const depth_pair pair = *(const depth_pair *)(from + i * DEPTH_CHANNELS + k);
             coef.c[i][k] = pair.a;
             coef.c[i][k + 1] = pair.b;
         }
@@ -150,54 +149,34 @@ static __device__ __forceinline__ void depth_apply(const depth_coef<W> &coef, pa
     if (FROM == DEPTH_X) depth_activate<W>(act, v);
 }
 
-/* Where the pixels of a thread go: floats of a window. */
-struct depth_floats {
-    float *to;
-    const float *end;
-    int step; /* to its next pixel */
-
-    template <int W> __device__ __forceinline__ void keep(const float v[W]) const
-    {
-        depth_keep<W>(to, v);
-    }
-};
-
-/* Coefficients of the channels that a thread loads, `pitch` floats from a to b to c. */
-struct depth_factors {
-    const float *at;
-    int pitch;
-};
-
 /* Loads the window that begins at (row, column) of an image. What is not there is read from the first pixel, and zero in
- * the window. The pixels of a window lie one after the other, also where they are kept. */
-template <int W, depth_source FROM, typename Keep>
-static __device__ __forceinline__ void depth_load_by(const cuda_level_conv &j,
-                                                     const depth_window &window,
-                                                     const depth_spread &spread,
-                                                     const depth_reader &p, int first,
-                                                     const depth_factors &factors, int image,
-                                                     int row, int column, Keep keep)
+ * the window. The pixels of a window lie one after the other. */
+template <int W, depth_source FROM>
+static __device__ __forceinline__ void depth_load_by(const cuda_level_conv &j, const depth_block &b,
+                                                     const depth_part &p, int image, int row,
+                                                     int column, char *shared)
 {
     constexpr bool BACK = FROM != DEPTH_X;
     const pada_shape &shape = BACK ? j.out : j.in;
-    const int height = shape.h, width = shape.w, columns = window.columns;
-    const int pitch = BACK ? j.dz.dy_pitch : j.x.pitch, c = first + p.c;
-    const int pitch_z = j.dz.z_pitch, step_rows = spread.step_rows;
-    const int step_columns = spread.step_columns, end_column = column + columns;
+    const int height = shape.h, width = shape.w, columns = b.plan.window.columns;
+    const int pitch = BACK ? j.dz.dy_pitch : j.x.pitch, c = b.first + p.load_c;
+    const int pitch_z = j.dz.z_pitch, step = b.step * DEPTH_PIXEL;
+    const int step_rows = b.step_rows, step_columns = b.step_columns, end_column = column + columns;
     char *from =
         (char *)(BACK ? j.dz.dy : j.x.data) + 2 * (image * (BACK ? j.dz.dy_image : j.x.image) + c);
     char *from_z = FROM == DEPTH_DZ ? (char *)j.dz.z + 2 * (image * j.dz.z_image + c) : NULL;
-    const depth_coef<W> coef = depth_read_coefs<W>(factors.at + p.c,
-                                                   FROM == DEPTH_DY ? 0
-                                                   : BACK           ? 3
-                                                                    : 2,
-                                                   factors.pitch);
+    const depth_coef<W> coef =
+        depth_read_coefs<W>(depth_coefs(b, shared) + p.load_c, FROM == DEPTH_DY ? 0
+                                                               : BACK           ? 3
+                                                                                : 2);
+    const float *end = (const float *)shared + b.weights;
+    float *to = (float *)shared + (p.row * columns + p.column) * DEPTH_PIXEL + p.load_c;
     int h = row + p.row, w = column + p.column;
 
     depth_pin(&from);
     if (FROM == DEPTH_DZ) depth_pin(&from_z);
 #pragma unroll 1
-    while (keep.to < keep.end) {
+    while (to < end) {
         cuda_raw<W> raw[DEPTH_AT_ONCE], z[DEPTH_AT_ONCE];
         bool is[DEPTH_AT_ONCE];
 #pragma unroll
@@ -214,147 +193,82 @@ static __device__ __forceinline__ void depth_load_by(const cuda_level_conv &j,
             }
         }
 #pragma unroll
-        for (int k = 0; k < DEPTH_AT_ONCE; k++, keep.to += keep.step) {
+        for (int k = 0; k < DEPTH_AT_ONCE; k++, to += step) {
             float v[W] = {};
-            if (keep.to >= keep.end) break;
+            if (to >= end) break;
             if (is[k]) depth_apply<W, FROM>(coef, j.x.act, raw[k], z[k], v);
-            keep.template keep<W>(v);
+            depth_keep<W>(to, v);
         }
     }
 }
 
-template <depth_source FROM, int PIXEL>
+template <depth_source FROM>
 static __device__ __forceinline__ void depth_load_from(const cuda_level_conv &j,
-                                                       const depth_block &b, const depth_reader &p,
-                                                       const depth_chunk &of, int image, int row,
-                                                       int column, char *shared)
+                                                       const depth_block &b, const depth_part &p,
+                                                       int image, int row, int column, char *shared)
 {
-    const depth_window &window = b.plan.window;
-    float *to = (float *)shared + (p.row * window.columns + p.column) * PIXEL + p.c;
-    const depth_floats keep = {to, (const float *)shared + window.rows * window.pitch,
-                               b.spread.step * PIXEL};
-    const depth_factors factors = {of.coefs, DEPTH_CHANNELS};
-
     if (p.row < 0) return;
-    if (b.spread.vector == 8)
-        depth_load_by<8, FROM>(j, window, b.spread, p, of.first, factors, image, row, column, keep);
-    else if (b.spread.vector == 4)
-        depth_load_by<4, FROM>(j, window, b.spread, p, of.first, factors, image, row, column, keep);
+    if (b.vector == 8)
+        depth_load_by<8, FROM>(j, b, p, image, row, column, shared);
+    else if (b.vector == 4)
+        depth_load_by<4, FROM>(j, b, p, image, row, column, shared);
     else
-        depth_load_by<2, FROM>(j, window, b.spread, p, of.first, factors, image, row, column, keep);
+        depth_load_by<2, FROM>(j, b, p, image, row, column, shared);
 }
 
-/* The window of dz (BACK) or x, PIXEL floats from one pixel to the next. */
-template <bool BACK, int PIXEL = DEPTH_PIXEL>
+/* The window of dz (BACK) or x. */
+template <bool BACK>
 static __device__ __forceinline__ void depth_load(const cuda_level_conv &j, const depth_block &b,
-                                                  const depth_reader &p, const depth_chunk &of,
-                                                  int image, int row, int column, char *shared)
+                                                  const depth_part &p, int image, int row,
+                                                  int column, char *shared)
 {
     if (!BACK)
-        depth_load_from<DEPTH_X, PIXEL>(j, b, p, of, image, row, column, shared);
+        depth_load_from<DEPTH_X>(j, b, p, image, row, column, shared);
     else if (j.dz.z)
-        depth_load_from<DEPTH_DZ, PIXEL>(j, b, p, of, image, row, column, shared);
+        depth_load_from<DEPTH_DZ>(j, b, p, image, row, column, shared);
     else
-        depth_load_from<DEPTH_DY, PIXEL>(j, b, p, of, image, row, column, shared);
+        depth_load_from<DEPTH_DY>(j, b, p, image, row, column, shared);
 }
 
-/* The weights of a chunk, backward from the last tap to the first. */
+/* The weights of a chunk, backward from the last tap to the first, and its coefficients. */
 template <bool BACK>
-static __device__ __forceinline__ void depth_stage_weights(const cuda_level_conv &j, int taps,
-                                                           const depth_chunk &of)
+static __device__ __forceinline__ void depth_stage(const cuda_level_conv &j, const depth_block &b,
+                                                   char *shared)
 {
+    const int taps = b.plan.taps, thread = (int)threadIdx.x;
+    float *const weights = depth_weights(b, shared), *const coefs = depth_coefs(b, shared);
+
 #pragma unroll 4
-    for (int i = (int)threadIdx.x; i < of.channels * taps; i += (int)blockDim.x) {
+    for (int i = thread; i < b.channels * taps; i += (int)blockDim.x) {
         const int c = i / taps, tap = i - c * taps;
-        of.weights[(BACK ? taps - 1 - tap : tap) * DEPTH_CHANNELS + c] =
-            j.weight[(int64_t)of.first * taps + i];
+        weights[(BACK ? taps - 1 - tap : tap) * DEPTH_CHANNELS + c] =
+            j.weight[(int64_t)b.first * taps + i];
     }
-}
-
-/* .. and its coefficients. */
-template <bool BACK>
-static __device__ __forceinline__ void depth_stage(const cuda_level_conv &j, int taps,
-                                                   const depth_chunk &of)
-{
-    const int thread = (int)threadIdx.x;
-
-    depth_stage_weights<BACK>(j, taps, of);
-    if (thread >= of.channels) return;
+    if (thread >= b.channels) return;
     if (BACK) {
-        const cuda_slope<1> slope = cuda_read_slope<1>(j.dz, of.first + thread, 1);
-        of.coefs[thread] = slope.a[0];
-        of.coefs[DEPTH_CHANNELS + thread] = slope.b[0];
-        of.coefs[2 * DEPTH_CHANNELS + thread] = slope.c[0];
+        const cuda_slope<1> slope = cuda_read_slope<1>(j.dz, b.first + thread, 1);
+        coefs[thread] = slope.a[0];
+        coefs[DEPTH_CHANNELS + thread] = slope.b[0];
+        coefs[2 * DEPTH_CHANNELS + thread] = slope.c[0];
     } else {
-        const cuda_norm<1> norm = cuda_read_norm<1>(j.x, of.first + thread, 1);
-        of.coefs[thread] = norm.factor[0];
-        of.coefs[DEPTH_CHANNELS + thread] = norm.shift[0];
+        const cuda_norm<1> norm = cuda_read_norm<1>(j.x, b.first + thread, 1);
+        coefs[thread] = norm.factor[0];
+        coefs[DEPTH_CHANNELS + thread] = norm.shift[0];
     }
 }
 
 /* N neighbours of a row of a window, for one lane. */
-template <int N, int PIXEL = DEPTH_PIXEL>
+template <int N>
 static __device__ __forceinline__ void depth_read(const float *from, depth_pair x[N])
 {
 #pragma unroll
     for (int q = 0; q < N; q++)
-        x[q] = *(const depth_pair *)(from + q * PIXEL);
+        x[q] = *(const depth_pair *)(from + q * DEPTH_PIXEL);
 }
 
 static __device__ __forceinline__ depth_pair depth_weight(const float *weights, int tap)
 {
     return *(const depth_pair *)(weights + tap * DEPTH_CHANNELS);
-}
-
-/* ---- forward ---- */
-
-/* The sums of a patch. `from` is the first word of its window, `weights` those of this lane. */
-template <int K, int STRIDE, int DILATION, int PIXEL>
-static __device__ __forceinline__ void depth_convolve(const float *from, int pitch,
-                                                      const float *weights,
-                                                      depth_pair sums[DEPTH_PATCH])
-{
-    constexpr int ROWS = (DEPTH_HIGH - 1) * STRIDE + (K - 1) * DILATION + 1;
-    constexpr int N = (DEPTH_STRIP - 1) * STRIDE + (K - 1) * DILATION + 1;
-
-#pragma unroll
-    for (int i = 0; i < ROWS; i++, from += pitch) {
-        depth_pair x[N];
-        depth_read<N, PIXEL>(from, x);
-#pragma unroll
-        for (int r = 0; r < DEPTH_HIGH; r++) {
-            const int ahead = i - r * STRIDE, kh = ahead / DILATION;
-            if (ahead < 0 || ahead % DILATION != 0 || kh >= K) continue;
-#pragma unroll
-            for (int kw = 0; kw < K; kw++) {
-                const depth_pair w = depth_weight(weights, kh * K + kw);
-#pragma unroll
-                for (int p = 0; p < DEPTH_STRIP; p++) {
-                    const depth_pair v = x[p * STRIDE + kw * DILATION];
-                    sums[r * DEPTH_STRIP + p].a += w.a * v.a;
-                    sums[r * DEPTH_STRIP + p].b += w.b * v.b;
-                }
-            }
-        }
-    }
-}
-
-template <int PIXEL = DEPTH_PIXEL>
-static __device__ __forceinline__ void depth_convolve_any(int kind, const float *from, int pitch,
-                                                          const float *weights,
-                                                          depth_pair sums[DEPTH_PATCH])
-{
-    switch (kind) {
-#define CASE(K, STRIDE, DILATION)                                               \
-    case depth_kind(K, STRIDE, DILATION):                                       \
-        depth_convolve<K, STRIDE, DILATION, PIXEL>(from, pitch, weights, sums); \
-        break;
-        DEPTH_KINDS(CASE, 3)
-        DEPTH_KINDS(CASE, 5)
-        DEPTH_KINDS(CASE, 7)
-#undef CASE
-    default: break;
-    }
 }
 
 #endif

@@ -9,9 +9,6 @@
 #include "backend/cuda/cuda_level_known.h"
 #include "backend/cuda/cuda_match_parts.h"
 
-/* Whether depthwise convolutions run with the pointwise ones behind them; without it, one after the other. */
-enum { SEPARABLE = true };
-
 /* ---- parts ---- */
 
 static int level_of(const cuda_matcher *k, cuda_when when)
@@ -63,21 +60,6 @@ static void want_fragment(const cuda_matcher *k, pada_value v)
     k->m->fragment_bytes += pada_cuda_dense_pack_bytes(&k->q->nodes[v].conv);
 }
 
-/* The pointwise convolution that runs together with the depthwise one v, since nothing else reads it; or -1. */
-static pada_value point_of(const cuda_matcher *k, pada_value v)
-{
-    const pada_program *q = k->q;
-    const cuda_node_match *match = &k->m->nodes[v];
-
-    if (!SEPARABLE || match->n_readers != 1 || !pada_cuda_is_level_depth(q, v) ||
-        !pada_cuda_is_level_dense(q, match->reader))
-        return -1;
-    const pada_node *point = &q->nodes[match->reader];
-    return pada_cuda_level_separable_fits(&q->nodes[v].conv, &point->conv, point->shape)
-               ? match->reader
-               : -1;
-}
-
 static cuda_part_kind forward_kind(const cuda_matcher *k, pada_value v)
 {
     if (pada_cuda_is_level_depth(k->q, v)) return CUDA_PART_DEPTH_FORWARD;
@@ -105,22 +87,6 @@ static int add_operands(const cuda_matcher *k, int i, int level)
     return any ? level : level - 1;
 }
 
-/* Depthwise convolution i and the pointwise one behind it. */
-static void add_separable(const cuda_matcher *k, int i, pada_value point, int level)
-{
-    const pada_program *q = k->q;
-    cuda_level_part *part = add_part(k, CUDA_PART_SEPARABLE_FORWARD, level, i);
-
-    while (q->instrs[i].v != point) /* it stands in the same stage: it waits for nothing else */
-        i++;
-    add_instr(k, part, i);
-    k->m->taken[i] = 1;
-    k->m->nodes[point].ready = (cuda_when){k->stage, level};
-    want_fragment(k, point);
-    if (q->instrs[i].stats)
-        k->m->nodes[point].sums = pada_cuda_take_sums(k, q->nodes[point].shape.c);
-}
-
 static void match_forward(const cuda_matcher *k)
 {
     const pada_program *q = k->q;
@@ -130,7 +96,7 @@ static void match_forward(const cuda_matcher *k)
         const pada_value v = q->instrs[i].v;
         const pada_node *node = &q->nodes[v];
         const int level = 1 + operands_level(k, v);
-        if (k->m->nodes[v].viewed || k->m->taken[i]) continue;
+        if (k->m->nodes[v].viewed) continue;
         if (pada_cuda_is_head_forward(q, i, end)) {
             cuda_level_part *head = add_part(k, CUDA_PART_HEAD_FORWARD, level, i);
             add_instr(k, head, ++i);
@@ -139,12 +105,7 @@ static void match_forward(const cuda_matcher *k)
         }
         const bool value = pada_op_get(node->op)->role == PADA_ROLE_VALUE;
         const cuda_part_kind kind = value ? forward_kind(k, v) : CUDA_PART_GENERAL;
-        const pada_value point = value ? point_of(k, v) : -1;
         k->m->nodes[v].ready = (cuda_when){k->stage, level};
-        if (point >= 0) {
-            add_separable(k, i, point, level);
-            continue;
-        }
         if (kind == CUDA_PART_DENSE_FORWARD) want_fragment(k, v);
         if (kind == CUDA_PART_SUM && node->op == PADA_OP_CONCAT) {
             k->m->nodes[v].ready.level = add_operands(k, i, level);
@@ -157,30 +118,6 @@ static void match_forward(const cuda_matcher *k)
 }
 
 /* ---- backward ---- */
-
-/* CONV_BWD of v among the instructions [i, end), in which its gradient goes on to x; or -1. */
-static int find_back(const pada_program *q, pada_value v, int i, int end)
-{
-    for (; i < end; i++)
-        if (q->instrs[i].code == PADA_CODE_CONV_BWD && q->instrs[i].v == v)
-            return q->instrs[i].no_grad_in ? -1 : i;
-    return -1;
-}
-
-/* Whether the gradient of a depthwise convolution's output is made by who reads it, which is in this stage, too: `instr` is that
- * of the pointwise convolution behind it. `end`: of the stage. */
-static bool is_made_behind(const cuda_matcher *k, int instr, int end)
-{
-    const pada_program *q = k->q;
-    const pada_node *point = &q->nodes[q->instrs[instr].v];
-    const pada_value v = point->x;
-
-    if (v == PADA_ZERO || point_of(k, v) != q->instrs[instr].v ||
-        find_back(q, v, instr + 1, end) < 0)
-        return false;
-    return pada_cuda_level_separable_back_fits(&q->nodes[v].conv, point->conv.c_out,
-                                               q->nodes[q->nodes[v].x].shape);
-}
 
 /* A gradient that is being put together. */
 typedef struct gradient {
@@ -241,14 +178,10 @@ static void add_flows(const cuda_matcher *k, gradient *g, int begin, int end)
 static int splits_of(const cuda_matcher *k, pada_value v)
 {
     const pada_node *node = &k->q->nodes[v];
-    const cuda_node_match *match = &k->m->nodes[v];
-    const pada_shape in = k->q->nodes[node->x].shape;
 
-    if (match->behind >= 0)
-        return pada_cuda_level_separable_splits(&node->conv, k->q->nodes[match->reader].conv.c_out,
-                                                in, k->q->n_images);
     return pada_cuda_is_level_depth(k->q, v)
-               ? pada_cuda_level_depth_splits(&node->conv, in, k->q->n_images)
+               ? pada_cuda_level_depth_splits(&node->conv, k->q->nodes[node->x].shape,
+                                              k->q->n_images)
                : pada_cuda_level_dense_splits(&node->conv, node->shape, k->q->n_images);
 }
 
@@ -292,25 +225,8 @@ static void add_norm_sums(const cuda_matcher *k, gradient *g, int i)
             k->m->terms[t].sums = pada_cuda_take_sums(k, node->shape.c);
 }
 
-/* A convolution's contribution: with what is behind it, or left to what is in front of it, or by itself. */
-static void add_conv(const cuda_matcher *k, gradient *g, cuda_part_kind kind, int i, int stage_end)
-{
-    const pada_instr *instr = &k->q->instrs[i];
-    const int behind = k->m->nodes[instr->v].behind;
-
-    if (kind == CUDA_PART_DENSE_GRAD_IN) want_fragment(k, instr->v);
-    if (behind >= 0) {
-        add_instr(k, contribute(k, g, CUDA_PART_SEPARABLE_BACK, i), behind);
-    } else if (kind == CUDA_PART_DENSE_GRAD_IN && is_made_behind(k, i, stage_end)) {
-        k->m->nodes[g->x].behind = i;
-        g->level = level_of(k, k->m->nodes[instr->dy].complete);
-    } else {
-        contribute(k, g, kind, i);
-    }
-}
-
 /* The instructions [begin, end), all for the gradient of x. */
-static void match_gradient(const cuda_matcher *k, gradient g, int begin, int end, int stage_end)
+static void match_gradient(const cuda_matcher *k, gradient g, int begin, int end)
 {
     const pada_program *q = k->q;
 
@@ -323,10 +239,8 @@ static void match_gradient(const cuda_matcher *k, gradient g, int begin, int end
             if (instr->code == PADA_CODE_NORM_SUMS || kind == CUDA_PART_SUM ||
                 (kind == CUDA_PART_GENERAL) != (pass == 0))
                 continue;
-            if (!conv)
-                contribute(k, &g, kind, i);
-            else if (!instr->no_grad_in)
-                add_conv(k, &g, kind, i, stage_end);
+            if (!conv || !instr->no_grad_in) contribute(k, &g, kind, i);
+            if (kind == CUDA_PART_DENSE_GRAD_IN && !instr->no_grad_in) want_fragment(k, instr->v);
             if (conv) add_weights(k, i);
         }
     k->m->nodes[g.x].complete = (cuda_when){k->stage, g.level};
@@ -355,7 +269,7 @@ static void match_backward(const cuda_matcher *k)
             add_part(k, CUDA_PART_GENERAL, 1 + level_of(k, k->m->nodes[q->instrs[i].dy].complete),
                      i);
         else
-            match_gradient(k, g, g.n > 0 ? i + 1 : i, next, end);
+            match_gradient(k, g, g.n > 0 ? i + 1 : i, next);
     }
 }
 

@@ -2,9 +2,6 @@
 #include "backend/cuda/cuda_level_known.h"
 #include "backend/cuda/cuda_match_parts.h"
 
-/* Whether operands of concatenations are written to where those want them; without it, they are copied. */
-enum { HOMES = true };
-
 /* Calls of `visit` for every operand v of every node u, as term t or, -1, as x. */
 typedef void (*visitor)(const cuda_matcher *k, pada_value u, int t, pada_value v);
 
@@ -20,20 +17,13 @@ static void visit_operands(const cuda_matcher *k, visitor visit)
     }
 }
 
-static void count_reader(const cuda_matcher *k, pada_value u, int t, pada_value v)
-{
-    (void)t;
-    k->m->nodes[v].n_readers++;
-    k->m->nodes[v].reader = u;
-}
-
 /* Four channels of a pixel are moved at once; what is only viewed has to be written first. */
 static void choose_home(const cuda_matcher *k, pada_value u, int t, pada_value v)
 {
     const pada_program *q = k->q;
     const bool even = t >= 0 && q->terms[t].channel % 4 == 0 && q->nodes[u].shape.c % 4 == 0;
 
-    if (!HOMES || !even || k->m->nodes[v].home >= 0 || k->m->nodes[v].viewed ||
+    if (!even || k->m->nodes[v].home >= 0 || k->m->nodes[v].viewed ||
         !pada_cuda_is_level_concat(q, u) || !pada_cuda_is_level_node(q, v) ||
         q->nodes[v].op == PADA_OP_CONCAT)
         return;
@@ -75,7 +65,6 @@ void pada_cuda_choose_views(const cuda_matcher *k)
                               pada_cuda_is_level_sum(q, v) && !q->instrs[i].stats &&
                               q->terms[node->first_term].kind == PADA_TERM_BATCHNORM;
         }
-    visit_operands(k, count_reader);
     visit_operands(k, check_reader);
     visit_operands(k, choose_home);
     visit_operands(k, check_home);

@@ -443,7 +443,6 @@ pada_status pada_cuda_match(cuda_match *m, const pada_program *q, bool tiles)
                                         .sums = -1,
                                         .fragment = -1,
                                         .partial = -1,
-                                        .behind = -1,
                                         .home = -1,
                                         .ready = {-1, -1},
                                         .complete = {-1, -1}};

@@ -32,11 +32,9 @@ typedef enum cuda_step_kind {
 typedef enum cuda_part_kind {
     CUDA_PART_SUM, /* COMBINE_FWD, an operand of CONCAT_FWD; several COMBINE_BWD, CONCAT_BWD for one gradient */
     CUDA_PART_POOL_FORWARD,
-    CUDA_PART_SEPARABLE_FORWARD, /* CONV_FWD of a depthwise convolution and the pointwise one behind it */
     CUDA_PART_DEPTH_FORWARD,
     CUDA_PART_DENSE_FORWARD,
     CUDA_PART_POOL_GRAD,
-    CUDA_PART_SEPARABLE_BACK, /* CONV_BWD of the depthwise one, both gradients, and of the pointwise one, that of its input */
     CUDA_PART_DEPTH_BACK, /* both gradients */
     CUDA_PART_DENSE_GRAD_IN,
     CUDA_PART_DENSE_WEIGHTS,
@@ -83,11 +81,6 @@ typedef struct cuda_node_match {
     bool plain;   /* CONV: they are in the order of the weights */
     int64_t sums; /* first of those of a kernel of levels, which also finishes them; or -1 */
     bool viewed;  /* a sum of one batch norm that is not stored: its readers apply the norm */
-    /* with levels: how many operands of others it is, the last of them, and the CONV_BWD of that one which a part of its own
-     * CONV_BWD also does, or -1 */
-    int n_readers;
-    pada_value reader;
-    int behind;
     /* the term of a concatenation, `host`, whose channels it is written to, and read from; or -1 */
     int home;
     pada_value host;
@@ -104,9 +97,8 @@ typedef struct cuda_term_match {
 
 typedef struct cuda_match {
     cuda_step *steps;
-    int *members; /* instructions, step by step */
-    uint8_t *
-        taken; /* [instr] while matching: cuda_match.c; by levels: whether a part before it has it */
+    int *members;   /* instructions, step by step */
+    uint8_t *taken; /* [instr] while matching: cuda_match.c */
     cuda_node_match *nodes;
     cuda_term_match *terms;
     cuda_level_part *parts; /* of steps LEVEL */

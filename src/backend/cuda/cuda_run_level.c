@@ -155,37 +155,29 @@ static cuda_result grad_to(const cuda_run *r, const cuda_level_part *part, pada_
 
 /* ---- convolutions ---- */
 
-/* One convolution, or a depthwise one and the pointwise one behind it, which is `last` then. What stands between the two is
- * wanted where that of the gradient of weights will read it. */
 static cuda_level_conv conv_job(const cuda_run *r, const cuda_level_part *part)
 {
-    const int *members = r->d->match.members + part->first;
-    const pada_instr *instr = &r->q->instrs[members[0]];
-    const pada_instr *last = &r->q->instrs[members[part->count - 1]];
-    const pada_node *node = &r->q->nodes[instr->v], *end = &r->q->nodes[last->v];
+    const pada_instr *instr = &r->q->instrs[r->d->match.members[part->first]];
+    const pada_node *node = &r->q->nodes[instr->v];
     const cuda_node_match *match = &r->d->match.nodes[instr->v];
-    const int64_t fragment = r->d->match.nodes[last->v].fragment;
     cuda_level_conv job = {.conv = node->conv,
                            .in = r->q->nodes[node->x].shape,
-                           .out = end->shape,
+                           .out = node->shape,
                            .n_images = r->q->n_images,
                            .weight = params_at(r, node->weight),
                            .x = view_of(r, node->x, node->conv.act)};
 
-    if (fragment >= 0) {
-        const bool transposed =
-            part->kind == CUDA_PART_DENSE_GRAD_IN || part->kind == CUDA_PART_SEPARABLE_BACK;
-        job.fragment = (char *)r->d->fragments.data + fragment +
-                       (transposed ? pada_cuda_dense_pack_half(&end->conv) : 0);
+    if (match->fragment >= 0) {
+        const bool transposed = part->kind == CUDA_PART_DENSE_GRAD_IN;
+        job.fragment = (char *)r->d->fragments.data + match->fragment +
+                       (transposed ? pada_cuda_dense_pack_half(&node->conv) : 0);
     }
     if (instr->code == PADA_CODE_CONV_FWD) {
-        job.to = value_to(r, last->v);
-        if (last != instr && r->q->node_plans[instr->v].grad.in != PADA_NOWHERE)
-            job.between = pada_cuda_value(r, instr->v).data;
+        job.to = value_to(r, instr->v);
         return job;
     }
-    job.dz = gradient_of(r, last->dy);
-    if (last->term >= 0) see_slope(r, last->term, &job.dz);
+    job.dz = gradient_of(r, instr->dy);
+    if (instr->term >= 0) see_slope(r, instr->term, &job.dz);
     if (part->kind != CUDA_PART_DENSE_GRAD_IN) {
         job.partial = (float *)r->d->shares.data + match->partial;
         job.splits = match->blocks;
@@ -201,10 +193,8 @@ static cudaError_t launch_convs(const cuda_run *r, cuda_part_kind kind,
     const cudaStream_t stream = r->d->stream;
 
     switch (kind) {
-    case CUDA_PART_SEPARABLE_FORWARD: return pada_cuda_level_separable_forward(stream, jobs);
     case CUDA_PART_DEPTH_FORWARD: return pada_cuda_level_depth_forward(stream, jobs);
     case CUDA_PART_DENSE_FORWARD: return pada_cuda_level_dense_forward(stream, jobs);
-    case CUDA_PART_SEPARABLE_BACK: return pada_cuda_level_separable_back(stream, jobs);
     case CUDA_PART_DEPTH_BACK: return pada_cuda_level_depth_back(stream, jobs);
     case CUDA_PART_DENSE_GRAD_IN: return pada_cuda_level_dense_grad_in(stream, jobs);
     default: return pada_cuda_level_dense_weights(stream, jobs);
