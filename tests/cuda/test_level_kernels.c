@@ -172,7 +172,7 @@ static void check_depth_back(const depth_case *cases, int n, int splits, bool we
     for (int k = 0; k < n; k++) {
         depth_job *j = &jobs[k];
         *j = make_depth(&cases[k], 1000 * (uint64_t)(k + 1));
-        j->splits = splits ? splits : pada_cuda_level_depth_splits(&j->conv, j->in, j->n);
+        j->splits = splits ? splits : pada_cuda_level_depth_splits(&j->conv, j->in, j->n, 1);
         assert_in_range(j->splits, 1, 528);
         j->partial = device_memory((size_t)(j->splits * j->weight.n) * sizeof(float), 0xff);
         launch.at[k] = device_depth(j);

@@ -66,6 +66,7 @@ typedef enum linear_kind { OUTPUT, GRAD_IN, GRAD_WEIGHT } linear_kind;
 enum {
     SIDE = 32,
     DEPTH = 32,
+    FEW_BLOCKS = 64, /* fewer of them take longer than linear_few_kernel */
     SLICES = 8 /* of images: gradients of weights are summed apart in each, and then in order */
 };
 
@@ -179,9 +180,43 @@ static cudaError_t launch_linear(cudaStream_t stream, const cuda_linear_job *job
     return cudaPeekAtLastError();
 }
 
+/* So few outputs that blocks of them would leave most of a device idle: a block for each image, whose warps have an output
+ * at a time, and lanes every so many-th input. */
+__global__ static void __launch_bounds__(CUDA_BLOCK)
+    linear_few_kernel(const __grid_constant__ cuda_linear_job j)
+{
+    constexpr int WARPS = CUDA_BLOCK / 32;
+    __shared__ double parts[WARPS][33];
+    const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
+    const int64_t m = blockIdx.x;
+
+    cuda_begin();
+    for (int first = 0; first < j.n_out; first += WARPS) {
+        const int n = first + warp;
+        double sum = 0;
+#pragma unroll 4
+        for (int k = lane; n < j.n_out && k < j.n_in; k += 32)
+            sum += (double)left_of<OUTPUT>(j, m, k) * (double)right_of<OUTPUT>(j, n, k);
+        parts[warp][lane] = sum;
+        __syncthreads();
+        if ((int)threadIdx.x < WARPS && first + (int)threadIdx.x < j.n_out) {
+            const int o = first + (int)threadIdx.x;
+            double all = j.bias ? j.bias[o] : 0;
+            for (int i = 0; i < 32; i++)
+                all += parts[threadIdx.x][i];
+            give_result<OUTPUT>(j, m, o, all);
+        }
+        __syncthreads();
+    }
+}
+
 cudaError_t pada_cuda_linear(cudaStream_t stream, const cuda_linear_job *job)
 {
-    return launch_linear<OUTPUT>(stream, job);
+    const int blocks = (job->n_out + SIDE - 1) / SIDE * ((job->n_images + SIDE - 1) / SIDE);
+
+    if (blocks >= FEW_BLOCKS) return launch_linear<OUTPUT>(stream, job);
+    cuda_launch(linear_few_kernel, (unsigned)job->n_images, CUDA_BLOCK, 0, stream, *job);
+    return cudaPeekAtLastError();
 }
 
 cudaError_t pada_cuda_linear_grad(cudaStream_t stream, const cuda_linear_job *job)

@@ -425,21 +425,18 @@ static __device__ inline void cuda_close_results(const cuda_result &to, int chan
     }
 }
 
-/* Adds up the tallies of a block, of all threads, and gives its share to the sums; the last of the `blocks` of the job
- * finishes them. The lanes of the block have channels from `first` on, W each; `shared` is free. Several neighbours in
- * a warp, a power of two, share a sum where there are more threads than sums. */
+/* Adds up tallies that stand in shared memory as [value][slot][lane], and gives their share to the sums; the last of the
+ * `blocks` of the job finishes them. The lanes of the block have channels from `first` on, W each. Several neighbours in
+ * a warp, a power of two, share a sum where there are more threads than sums. All threads call it. */
 template <int W>
-static __device__ inline void cuda_end_results(const cuda_result &to, int channels, int first,
-                                               int lane, int lanes, int slot, int slots, int blocks,
-                                               const cuda_tally<W> &tally, float *shared)
+static __device__ inline void cuda_add_tallies(const cuda_result &to, int channels, int first,
+                                               int lanes, int slots, int blocks, float *shared)
 {
     const int thread = (int)(threadIdx.y * blockDim.x + threadIdx.x);
     const int threads = (int)(blockDim.x * blockDim.y), values = W * (1 + to.n_finishes) * lanes;
     int log = 0; /* of how many share a sum */
 
     if (to.n_finishes == 0) return;
-    if (lane < lanes && slot < slots)
-        cuda_stage_tally<W>(tally, to.n_finishes, slots * lanes, shared + slot * lanes + lane);
     while (log < 5 && values << (log + 1) <= threads && 2 << log <= slots)
         log++;
     __syncthreads();
@@ -459,6 +456,17 @@ static __device__ inline void cuda_end_results(const cuda_result &to, int channe
             cuda_give_share(to, channels, c, value / W, sum);
     }
     cuda_close_results(to, channels, blocks, shared);
+}
+
+/* The same of the tallies of all threads; `shared` is free. */
+template <int W>
+static __device__ inline void cuda_end_results(const cuda_result &to, int channels, int first,
+                                               int lane, int lanes, int slot, int slots, int blocks,
+                                               const cuda_tally<W> &tally, float *shared)
+{
+    if (to.n_finishes > 0 && lane < lanes && slot < slots)
+        cuda_stage_tally<W>(tally, to.n_finishes, slots * lanes, shared + slot * lanes + lane);
+    cuda_add_tallies<W>(to, channels, first, lanes, slots, blocks, shared);
 }
 
 static_assert(CUDA_FINISHES == 2, "cuda_end_results finishes one or two norms");

@@ -12,7 +12,7 @@
  *     general kernels read: mean and 1/deviation, or the coefficients of a gradient.
  *
  * Sums over the batch are in fixed point (cuda_mma.cuh); they are zero before. How many blocks a job has depends on
- * sizes alone. Design note 0025. */
+ * sizes alone, its own and those of the level. Design note 0025. */
 #ifndef PADA_BACKEND_CUDA_CUDA_LEVEL_H
 #define PADA_BACKEND_CUDA_CUDA_LEVEL_H
 
@@ -94,7 +94,7 @@ typedef struct cuda_level_conv {
     cuda_result to;
 } cuda_level_conv;
 
-enum { CUDA_LEVEL_CONVS = 8 /* of one launch, whose arguments may have 4 KB */ };
+enum { CUDA_LEVEL_CONVS = 7 /* of one launch, whose arguments may have 4 KB */ };
 
 typedef struct cuda_level_convs {
     int n;
@@ -109,8 +109,9 @@ bool pada_cuda_level_depth_fits(const pada_conv *conv);
 cudaError_t pada_cuda_level_depth_forward(cudaStream_t stream, const cuda_level_convs *jobs);
 /* Both gradients: of x (to.data NULL: not wanted) and, as partial sums, of the weights. */
 cudaError_t pada_cuda_level_depth_back(cudaStream_t stream, const cuda_level_convs *jobs);
-/* Into how many partial sums the gradient of the weights is divided. */
-int pada_cuda_level_depth_splits(const pada_conv *conv, pada_shape in, int n_images);
+/* Into how many partial sums the gradient of the weights is divided, by a job that has this share, 0 to 1, of the blocks
+ * of a launch. */
+int pada_cuda_level_depth_splits(const pada_conv *conv, pada_shape in, int n_images, double share);
 
 /* ---- cuda_level_dense.cu: dense ones on tensor cores, of any kernel, stride, dilation and offset ----
  *
@@ -120,7 +121,7 @@ bool pada_cuda_level_dense_fits(const pada_conv *conv);
 cudaError_t pada_cuda_level_dense_forward(cudaStream_t stream, const cuda_level_convs *jobs);
 cudaError_t pada_cuda_level_dense_grad_in(cudaStream_t stream, const cuda_level_convs *jobs);
 cudaError_t pada_cuda_level_dense_weights(cudaStream_t stream, const cuda_level_convs *jobs);
-int pada_cuda_level_dense_splits(const pada_conv *conv, pada_shape out, int n_images);
+int pada_cuda_level_dense_splits(const pada_conv *conv, pada_shape out, int n_images, double share);
 
 /* Weights as the products want them (cuda_level_dense_pack.cu). The transposed ones, for gradients, come behind. */
 int64_t pada_cuda_dense_pack_bytes(const pada_conv *conv);

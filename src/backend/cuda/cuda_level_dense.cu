@@ -414,7 +414,7 @@ static cudaError_t launch_products(cudaStream_t stream, const cuda_level_convs *
         const cuda_level_conv &j = jobs->at[k];
         const pada_shape rows = BACK ? j.in : j.out;
         if (dense_is_image(&j.conv) != IMAGE || dense_lane_channels(&j.conv) != W ||
-            pada_cuda_dense_joins(&j, BACK))
+            pada_cuda_dense_joins(&j, BACK) || pada_cuda_dense_is_deep(&j, BACK))
             continue;
         const int columns = BACK ? j.conv.c_in : j.conv.c_out, sets = count_sets(columns);
         const int tiles = (int)(((int64_t)j.n_images * rows.h * rows.w + ROWS - 1) / ROWS);
@@ -444,6 +444,7 @@ cudaError_t pada_cuda_level_dense_forward(cudaStream_t stream, const cuda_level_
     bool beside = jobs->beside;
     cudaError_t error = pada_cuda_dense_joined(stream, jobs, false, &beside);
 
+    if (error == cudaSuccess) error = pada_cuda_dense_deep(stream, jobs, false, &beside);
     if (error == cudaSuccess) error = launch_products<8, false, true>(stream, jobs, &beside);
     if (error == cudaSuccess) error = launch_products<4, false, true>(stream, jobs, &beside);
     if (error == cudaSuccess) error = launch_products<8, false, false>(stream, jobs, &beside);
@@ -455,6 +456,7 @@ cudaError_t pada_cuda_level_dense_grad_in(cudaStream_t stream, const cuda_level_
     bool beside = jobs->beside;
     cudaError_t error = pada_cuda_dense_joined(stream, jobs, true, &beside);
 
+    if (error == cudaSuccess) error = pada_cuda_dense_deep(stream, jobs, true, &beside);
     if (error == cudaSuccess) error = launch_products<8, true, false>(stream, jobs, &beside);
     return error == cudaSuccess ? launch_products<4, true, false>(stream, jobs, &beside) : error;
 }

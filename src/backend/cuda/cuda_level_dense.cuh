@@ -57,13 +57,21 @@ static __host__ __device__ inline bool dense_is_moderate(int channels)
     return channels % 4 == 0 && channels <= (channels % 8 == 0 ? 640 : 512);
 }
 
+/* Whether cuda_level_dense_deep.cu can read and write 8 channels at once. */
+static __host__ __device__ inline bool dense_comes_by_eights(const pada_conv *conv)
+{
+    return conv->c_in % 8 == 0 && conv->c_out % 8 == 0;
+}
+
 /* W: 8 where channels come by eights, unless there are so few that half of the lanes would have none. */
 static __host__ __device__ inline int dense_lane_channels(const pada_conv *conv)
 {
     const int depth = dense_depth(conv), c_out = conv->c_out;
 
     if (dense_is_image(conv)) return c_out % 8 == 0 ? 8 : 4;
-    if (dense_is_plain(*conv) && dense_is_moderate(depth) && dense_is_moderate(c_out)) return 4;
+    if (dense_is_plain(*conv) &&
+        (dense_comes_by_eights(conv) || (dense_is_moderate(depth) && dense_is_moderate(c_out))))
+        return 4;
     return depth % 8 == 0 && c_out % 8 == 0 && (depth > 16 || c_out > 16) ? 8 : 4;
 }
 
@@ -144,6 +152,29 @@ bool pada_cuda_dense_joins(const cuda_level_conv *j, bool back);
 /* Launches those of the jobs that are. `beside`: of the launch; true for those that follow it. */
 cudaError_t pada_cuda_dense_joined(cudaStream_t stream, const cuda_level_convs *jobs, bool back,
                                    bool *beside);
+
+/* ---- the same with many channels: cuda_level_dense_deep.cu ---- */
+
+bool pada_cuda_dense_is_deep(const cuda_level_conv *j, bool back);
+cudaError_t pada_cuda_dense_deep(cudaStream_t stream, const cuda_level_convs *jobs, bool back,
+                                 bool *beside);
+
+/* ---- gradients of weights over such pixels: cuda_level_dense_points.cu ---- */
+
+/* Whether pixels are pieces of 4 channels. */
+static inline bool dense_has_pieces(const pada_conv *conv)
+{
+    return dense_is_plain(*conv) && !dense_is_image(conv) && conv->c_in % 4 == 0 &&
+           conv->c_out % 4 == 0;
+}
+
+/* Into how many partial sums these gradients are divided, also where pixels do not lie in one piece. */
+int pada_cuda_dense_points_splits(const pada_conv *conv, pada_shape out, int n_images,
+                                  double share);
+/* Whether a job is one of these. */
+bool pada_cuda_dense_has_points(const cuda_level_conv *j);
+/* Launches those of the jobs that are. `beside`: of the launch; true for those that follow it. */
+cudaError_t pada_cuda_dense_points(cudaStream_t stream, const cuda_level_convs *jobs, bool *beside);
 
 /* ---- what launches work out ---- */
 

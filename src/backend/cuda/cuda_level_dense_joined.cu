@@ -1,17 +1,14 @@
 /* cuda_level_dense_joined.cu - pointwise convolutions of levels, and the gradients of their inputs, whose pixels lie in
  * one piece: what is read is converted once, and every thread has the same channels all the time.
  *
- * A block makes tiles of some pixels and up to COLUMNS channels, one after the other. A tile of a tensor is cut into
- * pieces of 8 channels, 16 bytes, from its first pixel to its last, also where a pixel ends within a piece: channels come by
- * fours, so that a half of a piece lies in one pixel. As many threads take part as make whole pixels; a thread has every
- * `step`-th piece, and so the same channels of pixels that are `rows` apart.
+ * A block makes tiles of some pixels and up to COLUMNS channels, one after the other, in pieces (cuda_level_dense_pieces.cuh):
  *
  *   arrived -> convert -> left [pixel][channel] -> tensor cores -> right [pixel][channel], float -> what results meet -> memory
  *
- * Pieces of the next tile are copied to shared memory (`arrived`) as soon as those of this one have been used. A thread
- * uses the pieces that it copied, so that it waits for nobody; the block meets twice in a tile, where matrices are read
- * otherwise than they were written. Fragments are in the order of cuda_level_dense.cuh, W = 4, which is why plain loads do
+ * Pieces of the next tile are copied to shared memory (`arrived`) as soon as those of this one have been used. The block
+ * meets twice in a tile, where matrices are read otherwise than they were written. Fragments are in the order of cuda_level_dense.cuh, W = 4, which is why plain loads do
  * without ldmatrix, and four neighbouring channels are written at once. Sums over the batch stay in registers. */
+#include "backend/cuda/cuda_level_dense_pieces.cuh"
 #include "backend/cuda/cuda_level_dense_result.cuh"
 
 enum {
@@ -19,19 +16,12 @@ enum {
     WARPS = THREADS / 32,
     COLUMNS = 192, /* of a tile, at most */
     PER_SM = 4,
-    BLOCKS = PER_SM * 132,   /* of a launch: as many as an H200 runs at a time */
-    SHARED = 54 * 1024,      /* of a block: PER_SM of them leave something for the first cache */
-    MOST_SHARED = 96 * 1024, /* what every device has */
-    NOWHERE = 1 << 24        /* behind all pieces */
+    BLOCKS = PER_SM * 132,  /* of a launch: as many as an H200 runs at a time */
+    SHARED = 54 * 1024,     /* of a block: PER_SM of them leave something for the first cache */
+    MOST_SHARED = 96 * 1024 /* what every device has */
 };
 
 /* ---- shared memory ---- */
-
-/* Channels until pieces begin at the first one again. */
-static __host__ __device__ inline int period_of(int channels)
-{
-    return channels % 8 == 0 ? channels : 2 * channels;
-}
 
 /* Elements of a row of the right matrix, such that not more than two rows lie in one bank: it is written by pairs, and any
  * multiple of 32 bytes does it but whole lines. */
@@ -67,8 +57,8 @@ static __host__ __device__ inline joined_map map_of(int rows, int depth, int col
 {
     joined_map m;
 
-    m.slopes = 3 * 4 * period_of(depth);
-    m.values = dense_round(m.slopes + 2 * 4 * period_of(columns), 16);
+    m.slopes = 3 * 4 * dense_period(depth);
+    m.values = dense_round(m.slopes + 2 * 4 * dense_period(columns), 16);
     m.others = m.values + 2 * rows * depth;
     m.met = m.others + (has_z ? 2 * rows * depth : 0);
     m.left_pitch = dense_left_pitch(depth);
@@ -81,44 +71,6 @@ static __host__ __device__ inline joined_map map_of(int rows, int depth, int col
 
 /* ---- parts ---- */
 
-/* How the tile of a tensor is spread over threads. */
-struct spread {
-    int step; /* pieces from one of a thread to its next */
-    int rows; /* pixels, likewise */
-};
-
-/* The first piece of a thread. */
-struct piece {
-    int first;        /* number */
-    int row, channel; /* of its first half */
-    int coefs;        /* where it begins in the coefficients of a period */
-    bool divided;     /* the other half is of the next pixel */
-};
-
-static __host__ __device__ inline spread spread_out(int channels)
-{
-    const int pieces = period_of(channels) / 8, step = THREADS / pieces * pieces;
-
-    return {step, step * 8 / channels};
-}
-
-static __device__ __forceinline__ piece find_piece(int channels, const spread &s)
-{
-    const int thread = (int)threadIdx.x, row = 8 * thread / channels;
-    const int channel = 8 * thread - row * channels;
-
-    const int before = channels % 8 == 0 ? 0 : row % 2 * channels;
-
-    return {thread < s.step ? thread : NOWHERE, row, channel, before + channel,
-            channel + 4 == channels};
-}
-
-/* Elements from its first half to the other one. */
-static __device__ __forceinline__ int find_half(int channels, const piece &at, int pitch)
-{
-    return at.divided ? pitch - channels + 4 : 4;
-}
-
 /* The sizes of a product, and this block's part of it. */
 struct product {
     int n;            /* pixels */
@@ -126,7 +78,7 @@ struct product {
     int depth, all;   /* channels that are read; of the result */
     int first, width; /* those of the result that are made here */
     int tile, stride, blocks;
-    spread in, out;
+    dense_spread in, out;
     joined_map map;
 };
 
@@ -146,8 +98,8 @@ static __device__ __forceinline__ product plan(const cuda_level_conv &j, int blo
     p.tile = block / groups;
     p.stride = blocks / groups;
     p.blocks = blocks;
-    p.in = spread_out(p.depth);
-    p.out = spread_out(p.width);
+    p.in = dense_spread_out(p.depth, THREADS);
+    p.out = dense_spread_out(p.width, THREADS);
     p.map = map_of(p.rows, p.depth, p.width, BACK && j.dz.z, count_met(j.to));
     return p;
 }
@@ -160,57 +112,21 @@ static __device__ __forceinline__ int count_bytes(const product &p, int tile, in
 
 /* ---- what arrives ---- */
 
-/* Where a tile of a tensor is in memory. */
-struct place {
-    const void *data;
-    int64_t row; /* the first */
-    int pitch, channel;
-    bool wide; /* both halves of a piece can be moved at once */
-};
-
-static __device__ __forceinline__ const char *find_first(const place &from, const piece &at)
-{
-    return (const char *)from.data +
-           2 * ((from.row + at.row) * from.pitch + from.channel + at.channel);
-}
-
-/* Copies the pieces of this thread to `to`, up to so many bytes of the tile of so many channels. */
-static __device__ __forceinline__ void fetch(const place &from, int channels, const spread &s,
-                                             const piece &at, int bytes, char *to)
-{
-    const char *data = find_first(from, at);
-    const int half = 2 * find_half(channels, at, from.pitch), step = 16 * s.step;
-    const int64_t next = 2 * (int64_t)s.rows * from.pitch;
-    const uint32_t shared = cuda_shared_address(to);
-
-    int i = 16 * at.first;
-
-    for (; from.wide && i + 16 <= bytes; i += step, data += next)
-        cuda_copy_ahead<16>(shared + (uint32_t)i, data);
-    for (; i < bytes; i += step, data += next) {
-        cuda_copy_ahead<8>(shared + (uint32_t)i, data);
-        if (i + 16 <= bytes)
-            cuda_copy_ahead<8>(shared + (uint32_t)i + 8, data + half);
-        else /* the last piece of all is a half */
-            *(uint2 *)(to + i + 8) = make_uint2(0, 0);
-    }
-}
-
 template <bool BACK>
 static __device__ __forceinline__ void fetch_values(const cuda_level_conv &j, const product &p,
-                                                    const piece &at, int tile, char *shared)
+                                                    const dense_piece &at, int tile, char *shared)
 {
     const int bytes = count_bytes(p, tile, p.depth);
     const int64_t row = (int64_t)tile * p.rows;
     const bool wide = j.hints.wide_in;
 
     if (bytes > 0) {
-        const place values = {BACK ? j.dz.dy : j.x.data, row, BACK ? j.dz.dy_pitch : j.x.pitch, 0,
-                              wide};
-        fetch(values, p.depth, p.in, at, bytes, shared + p.map.values);
+        const dense_place values = {BACK ? j.dz.dy : j.x.data, row,
+                                    BACK ? j.dz.dy_pitch : j.x.pitch, 0, wide};
+        dense_fetch_pieces(values, p.depth, p.in, at, bytes, shared + p.map.values);
         if (BACK && j.dz.z)
-            fetch({j.dz.z, row, j.dz.z_pitch, 0, wide}, p.depth, p.in, at, bytes,
-                  shared + p.map.others);
+            dense_fetch_pieces({j.dz.z, row, j.dz.z_pitch, 0, wide}, p.depth, p.in, at, bytes,
+                               shared + p.map.others);
     }
     cuda_end_copies();
 }
@@ -218,7 +134,7 @@ static __device__ __forceinline__ void fetch_values(const cuda_level_conv &j, co
 /* What results meet, in the order in which meet reads it; nothing forward. */
 template <bool BACK>
 static __device__ __forceinline__ void fetch_met(const cuda_level_conv &j, const product &p,
-                                                 const piece &at, int tile, char *shared)
+                                                 const dense_piece &at, int tile, char *shared)
 {
     const cuda_result &to = j.to;
     const int bytes = count_bytes(p, tile, p.width), next = 2 * p.rows * p.width;
@@ -230,9 +146,9 @@ static __device__ __forceinline__ void fetch_met(const cuda_level_conv &j, const
         const void *data = which == 0   ? to.at.data
                            : which == 1 ? to.data
                                         : to.finishes[which - 2].z;
-        const place from = {data, (int64_t)tile * p.rows, which == 0 ? to.at.pitch : to.pitch,
-                            p.first, j.hints.wide_to};
-        fetch(from, p.width, p.out, at, bytes, shared + p.map.met + i * next);
+        const dense_place from = {data, (int64_t)tile * p.rows, which == 0 ? to.at.pitch : to.pitch,
+                                  p.first, j.hints.wide_to};
+        dense_fetch_pieces(from, p.width, p.out, at, bytes, shared + p.map.met + i * next);
     }
     cuda_end_copies();
 }
@@ -242,7 +158,7 @@ template <bool BACK>
 static __device__ __forceinline__ void load_coefs(const cuda_level_conv &j, const product &p,
                                                   char *shared)
 {
-    const int reads = period_of(p.depth), writes = period_of(p.width);
+    const int reads = dense_period(p.depth), writes = dense_period(p.width);
     float *coefs = (float *)shared, *slopes = (float *)(shared + p.map.slopes);
 
     for (int i = (int)threadIdx.x; i < reads; i += THREADS) {
@@ -262,74 +178,16 @@ static __device__ __forceinline__ void load_coefs(const cuda_level_conv &j, cons
     }
 }
 
-static __device__ __forceinline__ cuda_raw<8> read_piece(const char *from)
-{
-    const uint4 all = *(const uint4 *)from;
-
-    return {{all.x, all.y, all.z, all.w}};
-}
-
 /* ---- the left matrix ---- */
-
-static __device__ __forceinline__ void limit(cuda_raw<8> *piece)
-{
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-        piece->pair[k] = dense_limit6(piece->pair[k]);
-}
-
-/* The activation of 8 channels; one decision for all of them. */
-static __device__ __forceinline__ cuda_raw<8> pack(pada_act act, const float v[8])
-{
-    cuda_raw<8> piece;
-
-    if (act == PADA_ACT_NONE) {
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-            piece.pair[k] = cuda_pair(v[2 * k], v[2 * k + 1]);
-        return piece;
-    }
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-        piece.pair[k] = dense_pair_relu(v[2 * k], v[2 * k + 1]);
-    if (act == PADA_ACT_RELU6) limit(&piece);
-    return piece;
-}
-
-/* act(factor x + shift), or a dy + b z + c; `b` is not read forward. */
-template <bool BACK>
-static __device__ __forceinline__ cuda_raw<8> convert_piece(pada_act act, const cuda_slope<8> &s,
-                                                            const cuda_raw<8> &value,
-                                                            const cuda_raw<8> &other)
-{
-    float v[8], z[8];
-
-    cuda_unpack<8>(value, v);
-    if (BACK) cuda_unpack<8>(other, z);
-#pragma unroll
-    for (int k = 0; k < 8; k++)
-        v[k] = s.a[k] * v[k] + (BACK ? s.b[k] * z[k] + s.c[k] : s.c[k]);
-    return pack(act, v);
-}
-
-/* What is not normed. */
-static __device__ __forceinline__ void act_piece(pada_act act, cuda_raw<8> *piece)
-{
-    if (act == PADA_ACT_NONE) return;
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-        piece->pair[k] = cuda_relu2(piece->pair[k]);
-    if (act == PADA_ACT_RELU6) limit(piece);
-}
 
 /* Writes the pieces of this thread to the left matrix. */
 template <bool BACK>
 static __device__ __forceinline__ void convert(const cuda_level_conv &j, const product &p,
-                                               const piece &at, int tile, char *shared)
+                                               const dense_piece &at, int tile, char *shared)
 {
     const bool normed = BACK ? j.dz.z != NULL : j.x.mean != NULL, straight = p.depth % 8 == 0;
     const pada_act act = BACK ? PADA_ACT_NONE : j.x.act; /* of a gradient, there is none */
-    const int bytes = count_bytes(p, tile, p.depth), period = period_of(p.depth);
+    const int bytes = count_bytes(p, tile, p.depth), period = dense_period(p.depth);
     const int pitch = p.map.left_pitch, step = 16 * p.in.step, next = p.in.rows * pitch;
     const int c = at.divided ? 0 : at.channel + 4; /* of the other half */
     const int first = at.row * pitch + dense_find_left(at.channel);
@@ -343,13 +201,13 @@ static __device__ __forceinline__ void convert(const cuda_level_conv &j, const p
     if (BACK) dense_read_floats<8>(coefs + period, slope.b);
     dense_read_floats<8>(coefs + (BACK ? 2 : 1) * period, slope.c);
     for (int i = 16 * at.first; i < bytes; i += step, to += next) {
-        cuda_raw<8> value = read_piece(values + i);
+        cuda_raw<8> value = dense_read_piece(values + i);
         if (normed) {
             cuda_raw<8> other = {};
-            if (BACK) other = read_piece(others + i);
-            value = convert_piece<BACK>(act, slope, value, other);
+            if (BACK) other = dense_read_piece(others + i);
+            value = dense_convert_piece<BACK>(act, slope, value, other);
         } else if (!BACK) {
-            act_piece(act, &value);
+            dense_act_piece(act, &value);
         }
         if (straight) {
             cuda_store_shared8(cuda_shared_address(to), value.pair[0], value.pair[2]);
@@ -425,18 +283,18 @@ static __device__ __forceinline__ cuda_raw<8> end_piece(const cuda_result &to,
     float other[8];
 
     if (BACK && to.at.data) {
-        cuda_unpack<8>(read_piece(met), other);
+        cuda_unpack<8>(dense_read_piece(met), other);
         dense_apply_slope<8>(to.at, norm, other, v);
         met += next;
     }
     if (BACK && to.accumulate) {
-        cuda_unpack<8>(read_piece(met), other);
+        cuda_unpack<8>(dense_read_piece(met), other);
 #pragma unroll
         for (int k = 0; k < 8; k++)
             v[k] += other[k];
         met += next;
     }
-    const cuda_raw<8> piece = pack(PADA_ACT_NONE, v);
+    const cuda_raw<8> piece = dense_pack_piece(PADA_ACT_NONE, v);
     if (to.n_finishes == 0) return piece;
     if (!both) v[4] = v[5] = v[6] = v[7] = 0;
 #pragma unroll
@@ -445,7 +303,7 @@ static __device__ __forceinline__ cuda_raw<8> end_piece(const cuda_result &to,
 #pragma unroll
     for (int f = 0; f < (BACK ? CUDA_FINISHES : 1); f++) {
         if (f > 0 && f >= to.n_finishes) break;
-        if (BACK) cuda_unpack<8>(read_piece(met + f * next), other);
+        if (BACK) cuda_unpack<8>(dense_read_piece(met + f * next), other);
 #pragma unroll
         for (int k = 0; k < 8; k++)
             tally->product[f][k] += v[k] * (BACK ? other[k] : v[k]);
@@ -456,19 +314,20 @@ static __device__ __forceinline__ cuda_raw<8> end_piece(const cuda_result &to,
 /* Writes the pieces of this thread. */
 template <bool BACK>
 static __device__ __forceinline__ void put_results(const cuda_level_conv &j, const product &p,
-                                                   const piece &at, int tile, const char *shared,
-                                                   cuda_tally<8> *tally)
+                                                   const dense_piece &at, int tile,
+                                                   const char *shared, cuda_tally<8> *tally)
 {
     const cuda_result &to = j.to;
     const bool wide = j.hints.wide_to;
     const int bytes = count_bytes(p, tile, p.width), pitch = p.map.right_pitch;
     const int step = 16 * p.out.step, next = p.out.rows * pitch, met_bytes = 2 * p.rows * p.width;
-    const int half = find_half(p.width, at, pitch), out_half = 2 * find_half(p.width, at, to.pitch);
+    const int half = dense_find_half(p.width, at, pitch),
+              out_half = 2 * dense_find_half(p.width, at, to.pitch);
     const int64_t out_next = 2 * (int64_t)p.out.rows * to.pitch;
     const float *from = (const float *)(shared + p.map.right) + at.row * pitch + at.channel;
     const char *met = shared + p.map.met;
     char *out = cuda_global(
-        (char *)find_first({to.data, (int64_t)tile * p.rows, to.pitch, p.first, wide}, at));
+        (char *)dense_find_first({to.data, (int64_t)tile * p.rows, to.pitch, p.first, wide}, at));
     int i = 16 * at.first;
     cuda_norm<8> norm;
     float v[8];
@@ -476,7 +335,7 @@ static __device__ __forceinline__ void put_results(const cuda_level_conv &j, con
     if (BACK) {
         const float *slopes = (const float *)(shared + p.map.slopes) + at.coefs;
         dense_read_floats<8>(slopes, norm.factor);
-        dense_read_floats<8>(slopes + period_of(p.width), norm.shift);
+        dense_read_floats<8>(slopes + dense_period(p.width), norm.shift);
     }
     for (; i + 16 <= bytes; i += step, from += next, out += out_next) {
         dense_read_floats<4>(from, v);
@@ -502,7 +361,7 @@ static __device__ __forceinline__ void put_results(const cuda_level_conv &j, con
 static __device__ __forceinline__ void end_results(const cuda_level_conv &j, const product &p,
                                                    const cuda_tally<8> &tally, float *shared)
 {
-    const spread s = p.out;
+    const dense_spread s = p.out;
     const int thread = (int)threadIdx.x, sums = (1 + j.to.n_finishes) * p.width;
     int log = 0; /* of how many share a sum */
 
@@ -543,7 +402,8 @@ __global__ static void __launch_bounds__(THREADS, PER_SM)
     const cuda_level_conv &j = jobs.at[job];
     const product p =
         plan<BACK>(j, (int)blockIdx.x - jobs.first[job], jobs.first[job + 1] - jobs.first[job]);
-    const piece in = find_piece(p.depth, p.in), out = find_piece(p.width, p.out);
+    const dense_piece in = dense_find_piece(p.depth, 8 * thread / p.depth, p.in);
+    const dense_piece out = dense_find_piece(p.width, 8 * thread / p.width, p.out);
     cuda_tally<8> tally = {};
 
     /* channels behind the last one are multiplied, too */
@@ -611,13 +471,6 @@ static int choose_rows(const cuda_level_conv &j, bool back, int blocks)
     return 16;
 }
 
-/* Whether pieces of a tensor can be moved at once. */
-static bool is_whole(const void *data, int pitch, int channels, int columns)
-{
-    return (uintptr_t)data % 16 == 0 &&
-           (channels % 8 == 0 ? pitch % 8 == 0 : pitch == channels && columns == channels);
-}
-
 static cuda_dense_hints hint(const cuda_level_conv &j, bool back, int blocks)
 {
     const cuda_result &to = j.to;
@@ -625,14 +478,14 @@ static cuda_dense_hints hint(const cuda_level_conv &j, bool back, int blocks)
     const int columns = choose_columns(all);
     cuda_dense_hints h = {};
 
-    h.wide_in = !back ? is_whole(j.x.data, j.x.pitch, depth, depth)
-                      : is_whole(j.dz.dy, j.dz.dy_pitch, depth, depth) &&
-                            (!j.dz.z || is_whole(j.dz.z, j.dz.z_pitch, depth, depth));
-    h.wide_to = is_whole(to.data, to.pitch, all, columns) &&
-                (!to.at.data || is_whole(to.at.data, to.at.pitch, all, columns));
+    h.wide_in = !back ? dense_is_whole(j.x.data, j.x.pitch, depth, depth)
+                      : dense_is_whole(j.dz.dy, j.dz.dy_pitch, depth, depth) &&
+                            (!j.dz.z || dense_is_whole(j.dz.z, j.dz.z_pitch, depth, depth));
+    h.wide_to = dense_is_whole(to.data, to.pitch, all, columns) &&
+                (!to.at.data || dense_is_whole(to.at.data, to.at.pitch, all, columns));
     for (int f = 0; f < to.n_finishes; f++)
-        h.wide_to =
-            h.wide_to && (!to.finishes[f].z || is_whole(to.finishes[f].z, to.pitch, all, columns));
+        h.wide_to = h.wide_to &&
+                    (!to.finishes[f].z || dense_is_whole(to.finishes[f].z, to.pitch, all, columns));
     h.rows = (unsigned char)choose_rows(j, back, blocks);
     h.columns = (short)columns;
     return h;

@@ -48,24 +48,33 @@ int64_t pada_cuda_dense_pack_bytes(const pada_conv *conv)
     return pada_cuda_dense_pack_half(conv) + 2 * (int64_t)pack_count(&p, true);
 }
 
-/* Which weight number i of a packed matrix is. */
-static __device__ __forceinline__ float find_weight(const cuda_dense_pack &p, const float *weight,
-                                                    bool transposed, int i)
+/* The 8 weights of vector v of a packed matrix. */
+static __device__ __forceinline__ uint4 find_weights(const cuda_dense_pack &p, const float *weight,
+                                                     bool transposed, int v)
 {
     const int w = p.lane_channels, depth = transposed ? p.c_out : p.c_in;
     const int columns = transposed ? p.c_in : p.c_out;
     const int vectors = dense_round(columns, DENSE_COLUMNS) / 16,
               steps = dense_round(depth, 4 * w) / 16;
-    const int e = i % 8, lane = i / 8 % 32, block = i / 256;
+    const int lane = v % 32, block = v / 32;
     const int vector = block % vectors, step = block / vectors % steps,
               tap = block / vectors / steps;
     const int per_chunk = w / 4, per_set = w / 4, g = lane / 4;
-    const int k = step / per_chunk * 4 * w + lane % 4 * w + step % per_chunk * 4 + e % 4;
-    const int tile = vector % per_set * 2 + e / 4;
-    const int n = vector / per_set * 4 * w + g / 2 * w + tile * 2 + g % 2;
-    const int out = transposed ? k : n, in = transposed ? n : k;
+    const int k = step / per_chunk * 4 * w + lane % 4 * w + step % per_chunk * 4;
+    const int n = vector / per_set * 4 * w + g / 2 * w + vector % per_set * 4 + g % 2;
+    /* from one to the next of four channels that are read, and to the other tile of columns */
+    const int along = (transposed ? p.c_in : 1) * p.taps;
+    const int across = (transposed ? 1 : p.c_in) * p.taps;
+    const float *from = weight + (int64_t)k * along + (int64_t)n * across + tap;
+    float is[8];
 
-    return k < depth && n < columns ? weight[((int64_t)out * p.c_in + in) * p.taps + tap] : 0;
+#pragma unroll
+    for (int e = 0; e < 8; e++)
+        is[e] = k + e % 4 < depth && n + e / 4 * 2 < columns
+                    ? from[e % 4 * along + e / 4 * 2 * across]
+                    : 0;
+    return make_uint4(cuda_pair(is[0], is[1]), cuda_pair(is[2], is[3]), cuda_pair(is[4], is[5]),
+                      cuda_pair(is[6], is[7]));
 }
 
 /* blockIdx.y is the convolution. */
@@ -74,14 +83,13 @@ __global__ static void pack_kernel(const __grid_constant__ cuda_dense_packs jobs
 {
     cuda_begin();
     const cuda_dense_pack &p = jobs.at[blockIdx.y];
-    uint16_t *to = (uint16_t *)(fragments + p.to);
+    uint4 *to = (uint4 *)(fragments + p.to);
 
     for (int half = 0; half < 2; half++) {
-        const int n = pack_count(&p, half);
-        CUDA_FOR(i, n)
-        {
-            to[i] = cuda_narrow(find_weight(p, params + p.weight, half, (int)i));
-        }
+        const int n = pack_count(&p, half) / 8;
+        for (int v = (int)(blockIdx.x * blockDim.x + threadIdx.x); v < n;
+             v += (int)(gridDim.x * blockDim.x))
+            to[v] = find_weights(p, params + p.weight, half, v);
         to += n;
     }
 }

@@ -1,4 +1,5 @@
-/* cuda_level_dense_weights.cu - gradients of the weights of dense convolutions of levels, on tensor cores.
+/* cuda_level_dense_weights.cu - gradients of the weights of dense convolutions of levels, on tensor cores: of those with taps,
+ * of images, and of those whose pixels do not lie in one piece (the others: cuda_level_dense_points.cu).
  *
  * A block sums a tile of up to SIDE x SIDE weights over a share of the pixels of dz, a chunk of pixels at a time. All of
  * its threads read what a chunk needs, once, and put it into shared memory as bfloat16:
@@ -8,44 +9,34 @@
  *
  * A column of x is a channel at a tap, or one of the numbers that a convolution of images reads. Some warps read dz, the
  * others x. A thread has W neighbouring columns of every so many-th pixel, whose coefficients it keeps; what it reads of
- * the next chunk comes to slots of its own in shared memory meanwhile. Then a warp has up to HIGH x WIDE squares of 16 x 16 weights; warps for which there are none take every so
- * many-th 16 pixels of the squares of others, and their sums are added up at the end, in order. There is room for two
- * chunks of each form, so that one barrier for each chunk is enough. */
-#include "backend/cuda/cuda_level_dense.cuh"
+ * the next chunk comes to slots of its own in shared memory meanwhile. Then warps multiply (cuda_level_dense_squares.cuh).
+ * There is room for two chunks of each form, so that one barrier for each chunk is enough. */
+#include "backend/cuda/cuda_level_dense_squares.cuh"
 
 enum {
-    WARPS = 8,
-    THREADS = WARPS * 32,
-    SIDE = 128,
-    HIGH = 4,
-    WIDE = 2,
+    WARPS = SQUARES_WARPS,
+    THREADS = SQUARES_THREADS,
+    SIDE = SQUARES_SIDE,
     CHUNK = 8192, /* elements of a chunk, at most */
     SEVERAL = 8,  /* chunks */
     PER_SM = 2,
     BLOCKS = PER_SM * 132, /* of a job, at most */
-    PAD = 8, /* elements behind a row, so that eight rows of a matrix lie in different banks */
-    SHARED_SUMS = WARPS / 2 * HIGH * WIDE * 2 * 32 * 16 /* bytes */
+    PAD = 8 /* elements behind a row, so that eight rows of a matrix lie in different banks */
 };
 
-/* What a job reads: pixels in one piece, W channels at once; any pixels; the numbers of images. */
-enum kind { POINTS, TAPS, IMAGES };
+/* What a job reads: taps of pixels, or the numbers of images. */
+enum kind { TAPS, IMAGES };
 
 /* ---- how the work is divided ---- */
 
 struct tiling {
-    int channels;    /* columns of a tap: channels of x, rounded up */
-    int outs, out;   /* tiles along the channels of dz, and rows of a tile, a multiple of 16 */
-    int ins, in;     /* the same along columns */
-    int high, warps; /* warps along `out`, and of a tile */
-    int slices;      /* warps that have the same weights */
-    int pixels;      /* of a chunk */
-    int dz_threads;  /* that read dz, whole warps */
+    int channels;   /* columns of a tap: channels of x, rounded up */
+    int outs, out;  /* tiles along the channels of dz, and rows of a tile, a multiple of 16 */
+    int ins, in;    /* the same along columns */
+    int pixels;     /* of a chunk */
+    int dz_threads; /* that read dz, whole warps */
+    dense_squares squares;
 };
-
-static __host__ __device__ inline int count_slices(int warps)
-{
-    return warps == 1 ? 8 : warps == 2 ? 4 : warps <= 4 ? 2 : 1;
-}
 
 static __host__ __device__ inline int lane_channels(const pada_conv *conv)
 {
@@ -62,12 +53,11 @@ static __host__ __device__ inline tiling divide(const pada_conv *conv)
     t.out = dense_round(dense_divide_up(conv->c_out, t.outs), 16);
     t.ins = dense_divide_up(columns, SIDE);
     t.in = dense_round(dense_divide_up(columns, t.ins), 16);
-    t.high = dense_divide_up(t.out, 16 * HIGH);
-    t.warps = t.high * dense_divide_up(t.in, 16 * WIDE);
-    t.slices = count_slices(t.warps);
-    while (t.slices > 1 && 16 * t.slices * (t.out + t.in) > CHUNK)
-        t.slices /= 2;
-    t.pixels = CHUNK / (t.out + t.in) / (16 * t.slices) * (16 * t.slices);
+    t.squares = dense_divide_squares(t.out, t.in);
+    while (t.squares.slices > 1 && 16 * t.squares.slices * (t.out + t.in) > CHUNK)
+        t.squares.slices /= 2;
+    const int unit = 16 * t.squares.slices;
+    t.pixels = CHUNK / (t.out + t.in) / unit * unit;
     /* dz comes in two parts; what images are read by takes longer still */
     const int x = dense_is_image(conv) ? 8 * t.in : t.in, all = 2 * t.out + x;
     const int share = (WARPS * 2 * t.out + all / 2) / all;
@@ -77,17 +67,18 @@ static __host__ __device__ inline tiling divide(const pada_conv *conv)
 
 /* Blocks begin and end slowly: each gets several chunks where that leaves enough blocks, as many as the device runs at a
  * time at most. Partial sums are no more than half of what is read. */
-int pada_cuda_level_dense_splits(const pada_conv *conv, pada_shape out, int n_images)
+int pada_cuda_level_dense_splits(const pada_conv *conv, pada_shape out, int n_images, double share)
 {
+    if (dense_has_pieces(conv)) return pada_cuda_dense_points_splits(conv, out, n_images, share);
     const tiling t = divide(conv);
-    const int tiles = t.outs * t.ins;
+    const int tiles = t.outs * t.ins, blocks = (int)(share * BLOCKS);
     const int64_t rows = (int64_t)n_images * out.h * out.w, chunks = (rows - 1) / t.pixels + 1;
     const int64_t bytes = rows * (4 * conv->c_out + 2 * dense_depth(conv));
     int64_t splits = chunks / SEVERAL;
 
-    if (splits * tiles < BLOCKS / PER_SM) splits = BLOCKS / PER_SM / tiles;
+    if (splits * tiles < blocks / PER_SM) splits = blocks / PER_SM / tiles;
     if (splits > chunks) splits = chunks;
-    if (splits * tiles > BLOCKS) splits = BLOCKS / tiles;
+    if (splits * tiles > blocks) splits = blocks / tiles;
     if (splits > bytes / (8 * pada_conv_weights(conv)))
         splits = bytes / (8 * pada_conv_weights(conv));
     return splits < 1 ? 1 : (int)splits;
@@ -230,20 +221,20 @@ static __device__ __forceinline__ void bring(cuda_raw<W> *slot, const void *data
 }
 
 /* dy and z of a row of dz; those of z lie `apart` slots behind. */
-template <int W, kind KIND>
+template <int W>
 static __device__ __forceinline__ void bring_gradient(const cuda_level_conv &j, const share &s,
                                                       const part<W> &p, int row, int apart,
                                                       cuda_raw<W> *slot)
 {
-    const bool joined = KIND == POINTS, wide = joined || j.hints.wide_in;
-    const cuda_spot spot = joined ? cuda_spot{0, 0} : dense_locate(row, s.end, s.rows);
+    const cuda_spot spot = dense_locate(row, s.end, s.rows);
+    const bool wide = j.hints.wide_in;
     const int c = s.out + p.column;
 
-    bring<W>(slot, j.dz.dy, dense_begin(joined, row, spot, j.dz.dy_image, j.dz.dy_pitch) + c,
+    bring<W>(slot, j.dz.dy, dense_begin(false, row, spot, j.dz.dy_image, j.dz.dy_pitch) + c,
              p.valid, wide);
     if (j.dz.z)
         bring<W>(slot + apart, j.dz.z,
-                 dense_begin(joined, row, spot, j.dz.z_image, j.dz.z_pitch) + c, p.valid, wide);
+                 dense_begin(false, row, spot, j.dz.z_image, j.dz.z_pitch) + c, p.valid, wide);
 }
 
 /* The numbers of an image from the thread's first column on. */
@@ -268,9 +259,7 @@ static __device__ __forceinline__ bool bring_value(const cuda_level_conv &j, con
                                                    const part<W> &p, const dense_number *numbers,
                                                    int row, cuda_raw<W> *slot)
 {
-    if (KIND == POINTS) {
-        bring<W>(slot, j.x.data, (int64_t)row * j.x.pitch + p.channel, W, true);
-    } else if (KIND == IMAGES) {
+    if (KIND == IMAGES) {
         *slot = gather<W>(j, s, numbers, row);
     } else {
         const int kernel = j.conv.kernel;
@@ -297,7 +286,7 @@ static __device__ __forceinline__ uint32_t bring_all(const cuda_level_conv &j, c
          i++, pixel += p.stride, slot += apart) {
         bool there = true;
         if (p.is_dz)
-            bring_gradient<W, KIND>(j, s, p, first + pixel, s.z_slots, slot);
+            bring_gradient<W>(j, s, p, first + pixel, s.z_slots, slot);
         else
             there = bring_value<W, KIND>(j, s, p, numbers, first + pixel, slot);
         if (there) is |= 1u << i;
@@ -364,104 +353,6 @@ static __device__ __forceinline__ void put_values(const cuda_level_conv &j, cons
 
 /* ---- products ---- */
 
-/* The squares of a warp, and its slice of the pixels. */
-struct squares {
-    int row, column; /* of the tile */
-    int slice;       /* slices: none */
-};
-
-static __device__ __forceinline__ squares find_squares(const tiling &t)
-{
-    const int warp = (int)threadIdx.x / 32, each = WARPS / t.slices, at = warp % each;
-    squares q = {at % t.high * HIGH * 16, at / t.high * WIDE * 16, warp / each};
-
-    if (at >= t.warps) q.slice = t.slices;
-    return q;
-}
-
-static __device__ __forceinline__ void multiply(const share &s, const squares &q, const room &r,
-                                                int at, float acc[HIGH][2 * WIDE][4])
-{
-    const int lane = (int)threadIdx.x % 32, i = lane / 8;
-    const uint32_t dz = cuda_shared_address(r.dz + at * r.next) +
-                        2 * (uint32_t)((i / 2 * 8 + lane % 8) * r.dz_pitch + q.row + i % 2 * 8);
-    const uint32_t x = cuda_shared_address(r.x + at * r.next) +
-                       2 * (uint32_t)((i % 2 * 8 + lane % 8) * r.x_pitch + q.column + i / 2 * 8);
-
-    for (int k = q.slice * 16; k < s.t.pixels; k += s.t.slices * 16) {
-        uint32_t b[WIDE][4];
-#pragma unroll
-        for (int n = 0; n < WIDE; n++)
-            if (q.column + 16 * n < s.t.in)
-                cuda_load_transposed(b[n], x + 2 * (uint32_t)(k * r.x_pitch + 16 * n));
-#pragma unroll
-        for (int m = 0; m < HIGH; m++) {
-            uint32_t a[4];
-            if (q.row + 16 * m >= s.t.out) break;
-            cuda_load_transposed(a, dz + 2 * (uint32_t)(k * r.dz_pitch + 16 * m));
-#pragma unroll
-            for (int n = 0; n < WIDE; n++) {
-                if (q.column + 16 * n >= s.t.in) break;
-                cuda_mma(acc[m][2 * n], a, b[n][0], b[n][1]);
-                cuda_mma(acc[m][2 * n + 1], a, b[n][2], b[n][3]);
-            }
-        }
-    }
-}
-
-/* Adds what the warps of the same squares have, in order, to what the first one has. */
-static __device__ __forceinline__ void add_slices(const tiling &t, float4 *shared,
-                                                  float acc[HIGH][2 * WIDE][4])
-{
-    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-    const int each = WARPS / t.slices;
-
-    for (int slices = t.slices / 2; slices > 0; slices /= 2) {
-        float4 *at = shared + warp % (slices * each) * HIGH * 2 * WIDE * 32 + lane;
-        __syncthreads();
-        if (warp >= slices * each && warp < 2 * slices * each)
-#pragma unroll
-            for (int i = 0; i < HIGH * 2 * WIDE; i++) {
-                const float *v = acc[i / (2 * WIDE)][i % (2 * WIDE)];
-                at[i * 32] = make_float4(v[0], v[1], v[2], v[3]);
-            }
-        __syncthreads();
-        if (warp >= slices * each) continue;
-#pragma unroll
-        for (int i = 0; i < HIGH * 2 * WIDE; i++) {
-            const float4 v = at[i * 32];
-            float *to = acc[i / (2 * WIDE)][i % (2 * WIDE)];
-            to[0] += v.x, to[1] += v.y, to[2] += v.z, to[3] += v.w;
-        }
-    }
-}
-
-static __device__ __forceinline__ void put_weights(const cuda_level_conv &j, const share &s,
-                                                   const squares &q,
-                                                   const float acc[HIGH][2 * WIDE][4])
-{
-    const int lane = (int)threadIdx.x % 32, depth = dense_depth(&j.conv);
-    const int turns = dense_turns(&j.conv);
-    float *partial = j.partial + s.split * (int64_t)j.conv.c_out * depth * turns;
-
-#pragma unroll
-    for (int n = 0; n < 2 * WIDE; n++) {
-        const int at = q.column + 8 * n + lane % 4 * 2;
-        const int tap = turns == 1 ? 0 : (s.in + at) / s.t.channels;
-        const int in = (s.in + at) - tap * s.t.channels;
-        if (at >= s.t.in || tap >= turns || in >= depth) continue;
-#pragma unroll
-        for (int m = 0; m < 2 * HIGH; m++) {
-            const int row = q.row + 8 * m + lane / 4, out = s.out + row;
-            if (row >= s.t.out || out >= j.conv.c_out) continue;
-            float *to = partial + ((int64_t)out * depth + in) * turns + tap;
-            const float *v = acc[m / 2][n] + m % 2 * 2;
-            to[0] = v[0];
-            if (in + 1 < depth) to[turns] = v[1];
-        }
-    }
-}
-
 template <int W, kind KIND>
 __global__ static void __launch_bounds__(THREADS, PER_SM)
     weights_kernel(const __grid_constant__ cuda_level_convs jobs)
@@ -477,9 +368,9 @@ __global__ static void __launch_bounds__(THREADS, PER_SM)
     __syncthreads();
     part<W> p = find_part<W>(j, s);
     const room r = divide_room(s.t, shared);
-    const squares q = find_squares(s.t);
+    const dense_square q = dense_find_square(s.t.squares);
     dense_number numbers[KIND == IMAGES ? W : 1];
-    float acc[HIGH][2 * WIDE][4] = {};
+    float acc[SQUARES_HIGH][2 * SQUARES_WIDE][4] = {};
     uint32_t next = 0;
     int at = 0;
 
@@ -504,34 +395,19 @@ __global__ static void __launch_bounds__(THREADS, PER_SM)
         else
             put_values<W>(j, s, p, r.x_pitch, r.x + at * r.next, is, find_slots(s, r, p, at));
         __syncthreads();
-        if (q.slice < s.t.slices) multiply(s, q, r, at, acc);
+        dense_multiply_squares(s.t.squares, q,
+                               {r.dz + at * r.next, r.x + at * r.next, r.dz_pitch, r.x_pitch},
+                               s.t.pixels, acc);
     }
-    add_slices(s.t, (float4 *)shared, acc);
-    if (q.slice == 0) put_weights(j, s, q, acc);
+    dense_add_slices(s.t.squares, (float4 *)shared, acc);
+    dense_put_squares(j.conv, s.t.squares, q, s.out, s.in, s.t.channels,
+                      j.partial + s.split * (int64_t)j.conv.c_out * dense_depth(&j.conv) *
+                                      dense_turns(&j.conv),
+                      acc);
     cuda_end(jobs.beside);
 }
 
 /* ---- launches ---- */
-
-static cuda_dense_hints hint(const cuda_level_conv &j)
-{
-    cuda_dense_hints hints = dense_hint(j, j.out, true, lane_channels(&j.conv));
-
-    hints.joined_in = hints.joined_in && dense_is_joined(j.x.image, j.x.pitch, j.out);
-    return hints;
-}
-
-static kind kind_of(const cuda_level_conv &j)
-{
-    const cuda_dense_hints hints = hint(j);
-    const int channels = lane_channels(&j.conv);
-
-    if (dense_is_image(&j.conv)) return IMAGES;
-    return hints.joined_in && hints.wide_in && hints.wide_x && j.conv.c_in % channels == 0 &&
-                   j.conv.c_out % channels == 0
-               ? POINTS
-               : TAPS;
-}
 
 /* Those of the jobs whose threads have W columns, of one kind. `beside`: of the first launch; of the others it is
  * true. */
@@ -540,16 +416,18 @@ static cudaError_t launch_weights(cudaStream_t stream, const cuda_level_convs *j
 {
     const void *kernel = (const void *)weights_kernel<W, KIND>;
     cuda_level_convs placed;
-    size_t bytes = SHARED_SUMS;
+    size_t bytes = SQUARES_SUMS;
 
     placed.n = placed.first[0] = 0;
     placed.beside = *beside;
     for (int k = 0; k < jobs->n; k++) {
         const cuda_level_conv &j = jobs->at[k];
-        if (kind_of(j) != KIND || lane_channels(&j.conv) != W) continue;
+        if (pada_cuda_dense_has_points(&j) || dense_is_image(&j.conv) != (KIND == IMAGES) ||
+            lane_channels(&j.conv) != W)
+            continue;
         const tiling t = divide(&j.conv);
         placed.at[placed.n] = j;
-        placed.at[placed.n].hints = hint(j);
+        placed.at[placed.n].hints = dense_hint(j, j.out, true, lane_channels(&j.conv));
         placed.first[placed.n + 1] = placed.first[placed.n] + j.splits * t.outs * t.ins;
         placed.n++;
         bytes = room_bytes<W>(t) > bytes ? room_bytes<W>(t) : bytes;
@@ -568,10 +446,9 @@ static cudaError_t launch_weights(cudaStream_t stream, const cuda_level_convs *j
 cudaError_t pada_cuda_level_dense_weights(cudaStream_t stream, const cuda_level_convs *jobs)
 {
     bool beside = jobs->beside;
-    cudaError_t error = launch_weights<4, IMAGES>(stream, jobs, &beside);
+    cudaError_t error = pada_cuda_dense_points(stream, jobs, &beside);
 
-    if (error == cudaSuccess) error = launch_weights<8, POINTS>(stream, jobs, &beside);
-    if (error == cudaSuccess) error = launch_weights<4, POINTS>(stream, jobs, &beside);
+    if (error == cudaSuccess) error = launch_weights<4, IMAGES>(stream, jobs, &beside);
     if (error == cudaSuccess) error = launch_weights<8, TAPS>(stream, jobs, &beside);
     return error == cudaSuccess ? launch_weights<4, TAPS>(stream, jobs, &beside) : error;
 }

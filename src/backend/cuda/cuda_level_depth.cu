@@ -100,7 +100,7 @@ __global__ static void __launch_bounds__(256, 3)
     const cuda_level_conv &j = jobs.convs.at[k];
     cuda_tally<2> tally = {};
 
-    depth_begin(j, false, (int)blockIdx.x - jobs.convs.first[k], jobs.vectors[k], &b);
+    depth_begin(j, jobs.plans[k], (int)blockIdx.x - jobs.convs.first[k], &b);
     const depth_part part = depth_locate(b);
     const int turns = blocks / b.plan.chunks.n;
     cuda_begin_beside(jobs.convs.beside);
@@ -110,8 +110,7 @@ __global__ static void __launch_bounds__(256, 3)
         const int pitch = b.plan.window.pitch, stride = j.conv.stride;
         const int patches = depth_count_patches(b.plan.tiles, corner.w, j.out.w);
         __syncthreads(); /* coefficients are there, the window before has been read */
-        depth_load<false>(j, b, part, corner.image, corner.h * stride - j.conv.pad,
-                          corner.w * stride - j.conv.pad, shared);
+        depth_load(j, b, part, corner, shared);
         __syncthreads();
         for (int i = part.slot < 0 ? patches : part.slot; i < patches; i += b.slots) {
             const depth_spot at = depth_find_patch(b.plan.tiles, i);
@@ -139,19 +138,19 @@ cudaError_t pada_cuda_level_depth_forward(cudaStream_t stream, const cuda_level_
 {
     level_work work[CUDA_LEVEL_CONVS];
     depth_jobs jobs;
-    int words = cuda_tally_floats<2>(DEPTH_THREADS), threads = 0;
+    int bytes = 4 * cuda_tally_floats<2>(DEPTH_THREADS), threads = 0;
 
     jobs.convs = *from;
     for (int k = 0; k < from->n; k++) {
         const cuda_level_conv &j = from->at[k];
-        const depth_plan plan = depth_make_plan(j, false);
-        words = max(words, depth_words(plan));
-        threads = max(threads, depth_threads(plan.chunks));
-        work[k] = {plan.chunks.n, plan.tiles.n, 10 + plan.taps};
-        jobs.vectors[k] =
-            (uint8_t)depth_aligned(j.x.data, j.x.image, j.x.pitch, depth_vector(j.conv.c_in));
+        depth_plan *plan = &jobs.plans[k];
+        *plan = depth_make_plan(j, false);
+        plan->vector = (uint8_t)depth_aligned(j.x.data, j.x.image, j.x.pitch, plan->vector);
+        threads = max(threads, depth_threads(plan->chunks));
+        bytes = max(bytes, 4 * depth_words(*plan));
+        work[k] = {plan->chunks.n, plan->tiles.n, 10 + plan->taps};
     }
     level_place_blocks(work, from->n, DEPTH_DEVICE * (WARPS / (threads / 32)), jobs.convs.first);
     return cuda_launch(depth_kernel, (unsigned)jobs.convs.first[from->n], (unsigned)threads,
-                       (size_t)words * 4, stream, jobs);
+                       (size_t)bytes, stream, jobs);
 }

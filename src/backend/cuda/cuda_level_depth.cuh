@@ -3,13 +3,17 @@
  *
  * A block has a chunk of at most DEPTH_CHANNELS channels and makes tiles of results one after the other. What a tile
  * reads, its window, is loaded once by all threads, up to 8 channels at a time; norm and activation, or the coefficients
- * of a gradient, are applied on the way, and zeros stand where there is no image. A thread has two channels (its lane)
- * of patches of DEPTH_HIGH rows of DEPTH_STRIP neighbours: what it reads of the window serves all of them. Shared memory
- * has floats:
+ * of a gradient, are applied, and zeros stand where there is no image. A thread has two channels (its lane) of patches of
+ * DEPTH_HIGH rows of DEPTH_STRIP neighbours: what it reads of the window serves all of them. Shared memory has
  *
- *   window   [row][column][DEPTH_PIXEL]; the pixels of a warp that stores 16 bytes each are in different banks
- *   weights  [tap][DEPTH_CHANNELS]
- *   coefs    [3][DEPTH_CHANNELS]: factor and shift of a norm, or a, b, c of a gradient */
+ *   window   floats [row][column][DEPTH_PIXEL]; the pixels of a warp that stores 16 bytes each are in different banks
+ *   weights  floats [tap][DEPTH_CHANNELS]
+ *   coefs    floats [3][DEPTH_CHANNELS]: factor and shift of a norm, or a, b, c of a gradient
+ *
+ * and backward, of what is copied while something else is made,
+ *
+ *   arrived  bfloat16 [dy, z][round][thread][channels at a time]: of the window of the next tile
+ *   met      words [tensor][pixel of a patch][thread]: what results meet in memory */
 #ifndef PADA_BACKEND_CUDA_CUDA_LEVEL_DEPTH_CUH
 #define PADA_BACKEND_CUDA_CUDA_LEVEL_DEPTH_CUH
 
@@ -25,13 +29,16 @@ enum {
     DEPTH_HIGH = 2,
     DEPTH_PATCH = DEPTH_HIGH * DEPTH_STRIP,
     DEPTH_STRIPS = 4, /* of a row of a tile, at most */
-    DEPTH_LOG = 2,    /* of how many patches a tile has above each other, at most; .. */
-    DEPTH_TALL = 3,   /* .. of gradients where there are so many tiles of that size: */
-    DEPTH_MANY = 16 * 132,
-    DEPTH_AT_ONCE = 3, /* values of a thread that are under way together, or gradients */
+    DEPTH_LOG = 2,    /* of how many patches a tile has above each other, at most */
     DEPTH_COEFS = 3 * DEPTH_CHANNELS,
-    DEPTH_DEVICE = 132,          /* multiprocessors of an H200 */
-    DEPTH_WORDS = 48 * 256 - 128 /* of shared memory: what every device has, less a depth_block */
+    DEPTH_AT_ONCE = 3,             /* forward: values of a thread that are under way together */
+    DEPTH_MET = 1 + CUDA_FINISHES, /* backward: tensors that results meet, at most */
+    DEPTH_DEVICE = 132,            /* multiprocessors of an H200, .. */
+    DEPTH_SHARED = 227 * 1024,     /* .. the shared memory of one, .. */
+    DEPTH_RESERVED = 2048, /* .. and what a block takes of it beside its own: a depth_block */
+    /* What every device has: of window, weights and coefs, in words; backward of all, in bytes. */
+    DEPTH_WORDS = 48 * 256 - 256,
+    DEPTH_MOST = 96 * 1024
 };
 
 static_assert(DEPTH_CHANNELS / 2 * DEPTH_SLOTS <= DEPTH_THREADS, "threads of the widest chunk");
@@ -102,11 +109,15 @@ typedef struct depth_window {
     int rows, columns, pitch;
 } depth_window;
 
+/* What the host works out for a job. */
 typedef struct depth_plan {
     depth_chunks chunks;
     depth_tiles tiles;
     depth_window window;
     int taps;
+    cuda_divisor tile_rows, tile_columns;
+    uint8_t vector; /* channels that a thread loads at a time */
+    bool z_is_x;    /* backward: the first norm of the results is that of x */
 } depth_plan;
 
 typedef struct depth_corner {
@@ -131,8 +142,8 @@ static __device__ __forceinline__ int depth_count_patches(const depth_tiles &t, 
     return min(t.strips, (width - w + DEPTH_STRIP - 1) / DEPTH_STRIP) << t.log;
 }
 
-static __host__ __device__ inline depth_tiles depth_tile(pada_shape shape, int n_images, int shift,
-                                                         int most_log, int most_strips)
+static inline depth_tiles depth_tile(pada_shape shape, int n_images, int shift, int most_log,
+                                     int most_strips)
 {
     const int all_strips = (shape.w + shift + DEPTH_STRIP - 1) / DEPTH_STRIP;
     const int strips = all_strips < most_strips ? all_strips : most_strips;
@@ -147,8 +158,7 @@ static __host__ __device__ inline depth_tiles depth_tile(pada_shape shape, int n
 
 /* Row r of a tile and tap k meet row i of its window where i * up == r * down + k * dilation; `reach` is what the last
  * tap adds. */
-static __host__ __device__ inline depth_window depth_measure(const depth_tiles &t, int reach,
-                                                             int down, int up)
+static inline depth_window depth_measure(const depth_tiles &t, int reach, int down, int up)
 {
     const int rows = ((depth_height(t) - 1) * down + reach) / up + 1;
     const int columns = ((t.strips * DEPTH_STRIP - 1) * down + reach) / up + 1;
@@ -156,27 +166,52 @@ static __host__ __device__ inline depth_window depth_measure(const depth_tiles &
     return (depth_window){rows, columns, columns * DEPTH_PIXEL};
 }
 
-/* Words of shared memory while tiles are made. */
-static __host__ __device__ inline int depth_words(const depth_plan &p)
+/* How often each of the threads that load so many vectors of a pixel loads one. */
+static __host__ __device__ inline int depth_rounds(const depth_plan &p, int vectors, int threads)
+{
+    const int step = threads / vectors;
+
+    return (p.window.rows * p.window.columns + step - 1) / step;
+}
+
+/* Words of shared memory: of window, weights and coefs. */
+static inline int depth_words(const depth_plan &p)
 {
     return p.window.rows * p.window.pitch + p.taps * DEPTH_CHANNELS + DEPTH_COEFS;
 }
 
-/* Taller tiles read less around them, but there have to be enough for all blocks, and none that is half empty. */
-static __host__ __device__ inline int depth_most_log(const cuda_level_conv &j, int shift,
-                                                     const depth_chunks &chunks)
+static constexpr int depth_met_bytes(int threads)
 {
-    const depth_tiles tall = depth_tile(j.in, j.n_images, shift, DEPTH_TALL, DEPTH_STRIPS);
+    return 4 * DEPTH_MET * DEPTH_PATCH * threads;
+}
 
-    const depth_tiles usual = depth_tile(j.in, j.n_images, shift, DEPTH_LOG, DEPTH_STRIPS);
+/* Bytes of all, backward, in a block of so many threads. */
+static inline int depth_back_bytes(const depth_plan &p, int threads)
+{
+    const int rounds = depth_rounds(p, p.chunks.each / p.vector, threads);
 
-    return (int64_t)tall.n * chunks.n >= DEPTH_MANY && usual.rows == 2 * tall.rows ? DEPTH_TALL
-                                                                                   : DEPTH_LOG;
+    return 4 * depth_words(p) + 2 * rounds * threads * 2 * p.vector + depth_met_bytes(threads);
+}
+
+/* Blocks of a multiprocessor that has registers for them, backward. Sums of weights take registers. */
+static inline int depth_per_sm(int kernel, int threads)
+{
+    return (kernel == 3 ? 16 : kernel == 5 ? 12 : 8) / (threads / 32);
+}
+
+/* Whether a plan fits into shared memory: backward, so that there is room for those blocks, or for 4 of them. */
+static inline bool depth_fits(const depth_plan &p, int kernel, bool back)
+{
+    const int threads = depth_threads(p.chunks), per_sm = depth_per_sm(kernel, threads);
+    const int bytes = DEPTH_SHARED / (per_sm < 4 ? per_sm : 4) - DEPTH_RESERVED;
+
+    if (!back) return depth_words(p) <= DEPTH_WORDS;
+    return depth_back_bytes(p, threads) <= (bytes < DEPTH_MOST ? bytes : DEPTH_MOST);
 }
 
 /* Results are y, or (back) the gradient of x: with a stride of 2 the window of a tile begins at a whole row of dz then.
  * The largest tiles whose windows fit. */
-static __host__ __device__ inline depth_plan depth_make_plan(const cuda_level_conv &j, bool back)
+static inline depth_plan depth_make_plan(const cuda_level_conv &j, bool back)
 {
     const int stride = j.conv.stride, shift = back && stride == 2 ? j.conv.pad & 1 : 0;
     const int reach = (j.conv.kernel - 1) * j.conv.dilation;
@@ -184,39 +219,40 @@ static __host__ __device__ inline depth_plan depth_make_plan(const cuda_level_co
     depth_plan p;
 
     p.chunks = depth_divide(j.conv.c_in);
-    if (back) log = depth_most_log(j, shift, p.chunks);
     p.taps = j.conv.kernel * j.conv.kernel;
+    p.vector = (uint8_t)depth_vector(j.conv.c_in);
     for (;;) {
         p.tiles = depth_tile(back ? j.in : j.out, j.n_images, shift, log, strips);
         p.window = depth_measure(p.tiles, reach, back ? 1 : stride, back ? stride : 1);
-        if (depth_words(p) <= DEPTH_WORDS || (log == 0 && strips == 1)) return p;
+        if (depth_fits(p, j.conv.kernel, back) || (log == 0 && strips == 1)) break;
         if (strips * DEPTH_STRIP > DEPTH_HIGH << log)
             strips /= 2;
         else
             log--;
     }
+    p.tile_rows = cuda_prepare_divisor(p.tiles.rows);
+    p.tile_columns = cuda_prepare_divisor(p.tiles.columns);
+    p.z_is_x = false;
+    return p;
 }
 
 /* What all threads of a block know; in shared memory, so that registers are left for sums. It has the channels [first,
  * first + channels), and tiles `turn`, turn + turns and so on. A thread loads every `step` pixels of a window. */
 typedef struct depth_block {
     depth_plan plan;
-    cuda_divisor tile_rows, tile_columns;
     int turn, first, channels, lanes, slots, kind;
     int weights; /* words in front of them */
-    int vector, vectors, step, step_rows, step_columns;
+    int vectors, step, step_rows, step_columns;
+    int arrived, tensor, met; /* bytes in front of them, of an arrived tensor */
 } depth_block;
 
-static_assert(sizeof(depth_block) <= 4 * 128, "shared memory besides DEPTH_WORDS");
-
 /* Number `block` of its job. All threads call it; behind it is a barrier. */
-static __device__ __forceinline__ void depth_begin(const cuda_level_conv &j, bool back, int block,
-                                                   int vector, depth_block *b)
+static __device__ __forceinline__ void depth_begin(const cuda_level_conv &j, const depth_plan &plan,
+                                                   int block, depth_block *b)
 {
     if (threadIdx.x == 0) {
-        b->plan = depth_make_plan(j, back);
-        b->tile_rows = cuda_prepare_divisor(b->plan.tiles.rows);
-        b->tile_columns = cuda_prepare_divisor(b->plan.tiles.columns);
+        const int threads = (int)blockDim.x;
+        b->plan = plan;
         b->turn = block / b->plan.chunks.n;
         b->first = (block - b->turn * b->plan.chunks.n) * b->plan.chunks.each;
         b->channels = min(b->plan.chunks.each, j.conv.c_in - b->first);
@@ -224,11 +260,13 @@ static __device__ __forceinline__ void depth_begin(const cuda_level_conv &j, boo
         b->slots = depth_slots(b->plan.chunks);
         b->kind = depth_kind(j.conv.kernel, j.conv.stride, j.conv.dilation);
         b->weights = b->plan.window.rows * b->plan.window.pitch;
-        b->vector = vector;
-        b->vectors = b->channels / vector;
-        b->step = (int)blockDim.x / b->vectors;
+        b->vectors = b->channels / b->plan.vector;
+        b->step = threads / b->vectors;
         b->step_rows = b->step / b->plan.window.columns;
         b->step_columns = b->step - b->step_rows * b->plan.window.columns;
+        b->arrived = 4 * (b->weights + b->plan.taps * DEPTH_CHANNELS + DEPTH_COEFS);
+        b->tensor = depth_rounds(b->plan, b->vectors, threads) * threads * 2 * b->plan.vector;
+        b->met = b->arrived + 2 * b->tensor;
     }
     __syncthreads();
 }
@@ -236,7 +274,8 @@ static __device__ __forceinline__ void depth_begin(const cuda_level_conv &j, boo
 static __device__ __forceinline__ depth_corner depth_find_tile(const depth_block &b, int i)
 {
     const depth_tiles &t = b.plan.tiles;
-    const int row = cuda_divide(i, b.tile_columns), image = cuda_divide(row, b.tile_rows);
+    const int row = cuda_divide(i, b.plan.tile_columns);
+    const int image = cuda_divide(row, b.plan.tile_rows);
 
     return (depth_corner){image, (row - image * t.rows) * depth_height(t) - t.shift,
                           (i - row * t.columns) * (t.strips * DEPTH_STRIP) - t.shift};
@@ -257,7 +296,7 @@ static __device__ __forceinline__ depth_part depth_locate(const depth_block &b)
     p.lane = thread - slot * b.lanes;
     p.slot = slot < b.slots ? slot : -1;
     p.c = b.first + 2 * p.lane;
-    p.load_c = (thread - pixel * b.vectors) * b.vector;
+    p.load_c = (thread - pixel * b.vectors) * b.plan.vector;
     p.row = pixel < b.step ? pixel / b.plan.window.columns : -1;
     p.column = pixel - p.row * b.plan.window.columns;
     return p;
@@ -284,11 +323,10 @@ static inline int depth_aligned(const void *data, int64_t image, int pitch, int 
     return most;
 }
 
-/* Jobs of one launch, and what their threads load at a time. */
+/* Jobs of one launch. */
 typedef struct depth_jobs {
     cuda_level_convs convs;
-    uint8_t vectors[CUDA_LEVEL_CONVS];
-    bool z_is_x[CUDA_LEVEL_CONVS]; /* backward: the first norm of the results is that of x */
+    depth_plan plans[CUDA_LEVEL_CONVS];
 } depth_jobs;
 
 static_assert(sizeof(depth_jobs) <= 4096, "arguments of a kernel");

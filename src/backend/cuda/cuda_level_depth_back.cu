@@ -8,35 +8,31 @@
 
 enum {
     SPLITS = 4 * DEPTH_DEVICE, /* at most: partial sums have to be added up */
-    TAPS_AT_ONCE = 32,         /* added up */
-    SUM_WORDS = TAPS_AT_ONCE * DEPTH_THREADS * 2
+    TAPS_AT_ONCE = 32          /* added up */
 };
 
-static_assert((int)SUM_WORDS <= (int)DEPTH_WORDS, "sums of taps fit");
-
-/* Sums of weights take registers: warps of a multiprocessor. */
-static constexpr int warps_of(int kernel)
+/* Allows a kernel as much shared memory as its blocks want. */
+static cudaError_t allow(const void *kernel, int bytes)
 {
-    return kernel == 3 ? 16 : kernel == 5 ? 12 : 8;
+    return bytes > 48 * 1024
+               ? cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)
+               : cudaSuccess;
 }
 
 /* As many blocks as run at a time, where there are enough tiles. */
-static int count_splits(const depth_plan &plan, int kernel)
-{
-    const int blocks = DEPTH_DEVICE * (warps_of(kernel) / (depth_threads(plan.chunks) / 32));
-    const int wanted = min(SPLITS, max(1, blocks / plan.chunks.n));
-
-    return min(wanted, plan.tiles.n);
-}
-
-int pada_cuda_level_depth_splits(const pada_conv *conv, pada_shape in, int n_images)
+int pada_cuda_level_depth_splits(const pada_conv *conv, pada_shape in, int n_images, double share)
 {
     cuda_level_conv j = {}; /* what plans depend on */
 
     j.conv = *conv;
     j.in = in;
     j.n_images = n_images;
-    return count_splits(depth_make_plan(j, true), conv->kernel);
+    const depth_plan plan = depth_make_plan(j, true);
+    const int threads = depth_threads(plan.chunks);
+    const int per_sm = min(depth_per_sm(conv->kernel, threads),
+                           DEPTH_SHARED / (depth_back_bytes(plan, threads) + DEPTH_RESERVED));
+    const int blocks = (int)(share * DEPTH_DEVICE * per_sm) / plan.chunks.n;
+    return min(max(1, min(blocks, (int)SPLITS)), plan.tiles.n);
 }
 
 /* ---- blocks ---- */
@@ -79,55 +75,63 @@ __global__ static void __launch_bounds__(MOST == 5 ? 192 : 256, MOST == 7 ? 1 : 
     const int k = cuda_find_job(jobs.convs);
     const cuda_level_conv &j = jobs.convs.at[k];
     const int half = j.conv.stride - 1; /* >> half: divided by the stride */
-    const int before = j.conv.pad - (j.conv.kernel - 1) * j.conv.dilation;
     depth_pair dw[MOST * MOST] = {};
     cuda_tally<2> tally = {};
 
-    depth_begin(j, true, (int)blockIdx.x - jobs.convs.first[k], jobs.vectors[k], &b);
+    depth_begin(j, jobs.plans[k], (int)blockIdx.x - jobs.convs.first[k], &b);
     const depth_part part = depth_locate(b);
+    const company with = {(uint32_t *)(shared + b.met) + threadIdx.x, (int)blockDim.x,
+                          b.plan.z_is_x};
     cuda_begin_beside(jobs.convs.beside);
+    uint64_t is = depth_copy(j, b, part, b.turn, shared);
     depth_stage<true>(j, b, shared);
     const cuda_norm<2> norm = cuda_read_norm<2>(j.x, part.c, part.slot < 0 ? 0 : 2);
     for (int t = b.turn; t < b.plan.tiles.n; t += j.splits) {
         const depth_corner corner = depth_find_tile(b, t);
         const int patches = depth_count_patches(b.plan.tiles, corner.w, j.in.w);
         int i = part.slot < 0 ? patches : part.slot;
+        uint32_t raw_x[DEPTH_PATCH];
         patch at;
-        company with; /* the first z is x, as it lies in memory, until the products are made */
         if (i < patches) {
             at = find_patch(j, b.plan.tiles, corner, i, part.c);
             if (at.in_rows)
-                fetch_x(j, at, with.z[0]);
+                fetch_x(j, at, raw_x);
             else
                 i = patches; /* all of this slot are below the image */
         }
-        const int row = (corner.h + before) >> half, column = (corner.w + before) >> half;
+        cuda_wait_all_copies();
         __syncthreads(); /* coefficients are there, the window before has been read */
-        depth_load<true>(j, b, part, corner.image, row, column, shared);
+        depth_convert(j, b, part, is, shared);
+        is = depth_copy(j, b, part, t + j.splits, shared);
         __syncthreads(); /* the window is there */
         while (i < patches) {
             const int pitch = b.plan.window.pitch;
             depth_pair x[DEPTH_PATCH], dx[DEPTH_PATCH] = {};
-            if (at.is == DEPTH_ALL)
-                see_patch<true>(j.x.act, norm, at, with.z[0], x);
-            else
-                see_patch<false>(j.x.act, norm, at, with.z[0], x);
+            const bool full = at.is == DEPTH_ALL;
+            if (full) {
+                bring_company<true>(j.to, j.in.w, at, with);
+                see_patch<true>(j.x.act, norm, at, raw_x, x);
+            } else {
+                bring_company<false>(j.to, j.in.w, at, with);
+                see_patch<false>(j.x.act, norm, at, raw_x, x);
+            }
             correlate_any<MOST>(b.kind,
                                 (const float *)shared + (at.row >> half) * pitch +
                                     (at.column >> half) * DEPTH_PIXEL + 2 * part.lane,
                                 pitch, depth_weights(b, shared) + 2 * part.lane, x, dx, dw);
             if (j.to.data) {
-                if (at.is == DEPTH_ALL)
-                    write_patch<true>(j, at, jobs.z_is_x[k], x, &with, dx);
+                cuda_wait_all_copies();
+                if (full)
+                    write_patch<true>(j, at, with, x, dx);
                 else
-                    write_patch<false>(j, at, jobs.z_is_x[k], x, &with, dx);
-                count_patch(j.to, with, dx, &tally);
+                    write_patch<false>(j, at, with, x, dx);
+                count_patch(j.to, with, raw_x, dx, &tally);
             }
             i += b.slots;
             if (i >= patches) break;
             /* slots are whole columns of patches */
             move_patch(&at, (b.slots >> b.plan.tiles.log) * DEPTH_STRIP, corner.w, j.in.w);
-            fetch_x(j, at, with.z[0]);
+            fetch_x(j, at, raw_x);
         }
     }
     put_weights<MOST>(j, b, dw, (depth_pair *)shared);
@@ -149,9 +153,9 @@ static bool reads_x(const cuda_level_conv &j)
 }
 
 /* How many channels of dz can be loaded at once. */
-static int choose_vector(const cuda_level_conv &j, int channels)
+static int choose_vector(const cuda_level_conv &j, int most)
 {
-    const int vector = depth_aligned(j.dz.dy, j.dz.dy_image, j.dz.dy_pitch, depth_vector(channels));
+    const int vector = depth_aligned(j.dz.dy, j.dz.dy_image, j.dz.dy_pitch, most);
 
     return j.dz.z ? depth_aligned(j.dz.z, j.dz.z_image, j.dz.z_pitch, vector) : vector;
 }
@@ -159,24 +163,28 @@ static int choose_vector(const cuda_level_conv &j, int channels)
 cudaError_t pada_cuda_level_depth_back(cudaStream_t stream, const cuda_level_convs *from)
 {
     depth_jobs jobs;
-    int words = cuda_tally_floats<2>(DEPTH_THREADS), kernel = 0, threads = 0;
+    int bytes = 4 * cuda_tally_floats<2>(DEPTH_THREADS), kernel = 0, threads = 0;
 
     jobs.convs = *from;
     jobs.convs.first[0] = 0;
     for (int k = 0; k < from->n; k++) {
         const cuda_level_conv &j = from->at[k];
-        const depth_plan plan = depth_make_plan(j, true);
-        words = max(words, depth_words(plan));
+        depth_plan *plan = &jobs.plans[k];
+        *plan = depth_make_plan(j, true);
+        plan->vector = (uint8_t)choose_vector(j, plan->vector);
+        plan->z_is_x = reads_x(j);
         kernel = max(kernel, j.conv.kernel);
-        threads = max(threads, depth_threads(plan.chunks));
-        jobs.vectors[k] = (uint8_t)choose_vector(j, j.conv.c_in);
-        jobs.z_is_x[k] = reads_x(j);
-        jobs.convs.first[k + 1] = jobs.convs.first[k] + plan.chunks.n * j.splits;
+        threads = max(threads, depth_threads(plan->chunks));
+        jobs.convs.first[k + 1] = jobs.convs.first[k] + plan->chunks.n * j.splits;
     }
-    words = max(words, min(kernel * kernel, (int)TAPS_AT_ONCE) * threads * 2);
+    for (int k = 0; k < from->n; k++)
+        bytes = max(bytes, depth_back_bytes(jobs.plans[k], threads));
+    bytes = max(bytes, 4 * min(kernel * kernel, (int)TAPS_AT_ONCE) * threads * 2);
     const auto chosen = kernel == 3   ? depth_back_kernel<3>
                         : kernel == 5 ? depth_back_kernel<5>
                                       : depth_back_kernel<7>;
-    return cuda_launch(chosen, (unsigned)jobs.convs.first[from->n], (unsigned)threads,
-                       (size_t)words * 4, stream, jobs);
+    const cudaError_t error = allow((const void *)chosen, bytes);
+    return error == cudaSuccess ? cuda_launch(chosen, (unsigned)jobs.convs.first[from->n],
+                                              (unsigned)threads, (size_t)bytes, stream, jobs)
+                                : error;
 }

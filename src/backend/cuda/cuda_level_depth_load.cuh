@@ -1,5 +1,5 @@
 /* cuda_level_depth_load.cuh - windows of depthwise convolutions in shared memory (cuda_level_depth.cuh): how they are
- * loaded. */
+ * filled. Forward, what is loaded goes there at once: a block makes few tiles, and copies would cost instructions. */
 #ifndef PADA_BACKEND_CUDA_CUDA_LEVEL_DEPTH_LOAD_CUH
 #define PADA_BACKEND_CUDA_CUDA_LEVEL_DEPTH_LOAD_CUH
 
@@ -129,62 +129,40 @@ static __device__ __forceinline__ depth_coef<W> depth_read_coefs(const float *fr
     return coef;
 }
 
-/* What a window is of: x; dz as it is; dz = a dy + b z + c. */
-enum depth_source { DEPTH_X, DEPTH_DY, DEPTH_DZ };
-
-template <int W, depth_source FROM>
-static __device__ __forceinline__ void depth_apply(const depth_coef<W> &coef, pada_act act,
-                                                   const cuda_raw<W> &raw, const cuda_raw<W> &raw_z,
-                                                   float v[W])
+/* Where a thread begins to write to the window. The pixels of a window lie one after the other. */
+static __device__ __forceinline__ float *depth_begin_window(const depth_block &b,
+                                                            const depth_part &p, char *shared)
 {
-    float z[W];
-
-    cuda_unpack<W>(raw, v);
-    if (FROM == DEPTH_DY) return;
-    if (FROM == DEPTH_DZ) cuda_unpack<W>(raw_z, z);
-#pragma unroll
-    for (int k = 0; k < W; k++)
-        v[k] = coef.c[0][k] * v[k] +
-               (FROM == DEPTH_DZ ? coef.c[1][k] * z[k] + coef.c[2][k] : coef.c[1][k]);
-    if (FROM == DEPTH_X) depth_activate<W>(act, v);
+    return (float *)shared + (p.row * b.plan.window.columns + p.column) * DEPTH_PIXEL + p.load_c;
 }
 
-/* Loads the window that begins at (row, column) of an image. What is not there is read from the first pixel, and zero in
- * the window. The pixels of a window lie one after the other. */
-template <int W, depth_source FROM>
+/* ---- forward: windows of x, as they come ---- */
+
+/* The window that begins at (row, column) of an image. What is not there is read from the first pixel, and zero in the
+ * window. */
+template <int W>
 static __device__ __forceinline__ void depth_load_by(const cuda_level_conv &j, const depth_block &b,
                                                      const depth_part &p, int image, int row,
                                                      int column, char *shared)
 {
-    constexpr bool BACK = FROM != DEPTH_X;
-    const pada_shape &shape = BACK ? j.out : j.in;
-    const int height = shape.h, width = shape.w, columns = b.plan.window.columns;
-    const int pitch = BACK ? j.dz.dy_pitch : j.x.pitch, c = b.first + p.load_c;
-    const int pitch_z = j.dz.z_pitch, step = b.step * DEPTH_PIXEL;
+    const int height = j.in.h, width = j.in.w, columns = b.plan.window.columns;
+    const int pitch = j.x.pitch, step = b.step * DEPTH_PIXEL;
     const int step_rows = b.step_rows, step_columns = b.step_columns, end_column = column + columns;
-    char *from =
-        (char *)(BACK ? j.dz.dy : j.x.data) + 2 * (image * (BACK ? j.dz.dy_image : j.x.image) + c);
-    char *from_z = FROM == DEPTH_DZ ? (char *)j.dz.z + 2 * (image * j.dz.z_image + c) : NULL;
-    const depth_coef<W> coef =
-        depth_read_coefs<W>(depth_coefs(b, shared) + p.load_c, FROM == DEPTH_DY ? 0
-                                                               : BACK           ? 3
-                                                                                : 2);
+    char *from = (char *)j.x.data + 2 * (image * j.x.image + b.first + p.load_c);
+    const depth_coef<W> coef = depth_read_coefs<W>(depth_coefs(b, shared) + p.load_c, 2);
     const float *end = (const float *)shared + b.weights;
-    float *to = (float *)shared + (p.row * columns + p.column) * DEPTH_PIXEL + p.load_c;
+    float *to = depth_begin_window(b, p, shared);
     int h = row + p.row, w = column + p.column;
 
     depth_pin(&from);
-    if (FROM == DEPTH_DZ) depth_pin(&from_z);
 #pragma unroll 1
     while (to < end) {
-        cuda_raw<W> raw[DEPTH_AT_ONCE], z[DEPTH_AT_ONCE];
+        cuda_raw<W> raw[DEPTH_AT_ONCE];
         bool is[DEPTH_AT_ONCE];
 #pragma unroll
         for (int k = 0; k < DEPTH_AT_ONCE; k++) {
             is[k] = (unsigned)h < (unsigned)height && (unsigned)w < (unsigned)width;
-            const int pixel = is[k] ? h * width + w : 0;
-            raw[k] = depth_fetch<W>(from + 2 * (int64_t)(pixel * pitch));
-            if (FROM == DEPTH_DZ) z[k] = depth_fetch<W>(from_z + 2 * (int64_t)(pixel * pitch_z));
+            raw[k] = depth_fetch<W>(from + 2 * (int64_t)((is[k] ? h * width + w : 0) * pitch));
             h += step_rows;
             w += step_columns;
             if (w >= end_column) {
@@ -196,39 +174,152 @@ static __device__ __forceinline__ void depth_load_by(const cuda_level_conv &j, c
         for (int k = 0; k < DEPTH_AT_ONCE; k++, to += step) {
             float v[W] = {};
             if (to >= end) break;
-            if (is[k]) depth_apply<W, FROM>(coef, j.x.act, raw[k], z[k], v);
+            if (is[k]) {
+                cuda_unpack<W>(raw[k], v);
+#pragma unroll
+                for (int i = 0; i < W; i++)
+                    v[i] = coef.c[0][i] * v[i] + coef.c[1][i];
+                depth_activate<W>(j.x.act, v);
+            }
             depth_keep<W>(to, v);
         }
     }
 }
 
-template <depth_source FROM>
-static __device__ __forceinline__ void depth_load_from(const cuda_level_conv &j,
-                                                       const depth_block &b, const depth_part &p,
-                                                       int image, int row, int column, char *shared)
+static __device__ __forceinline__ void depth_load(const cuda_level_conv &j, const depth_block &b,
+                                                  const depth_part &p, const depth_corner &corner,
+                                                  char *shared)
 {
+    const int row = corner.h * j.conv.stride - j.conv.pad;
+    const int column = corner.w * j.conv.stride - j.conv.pad;
+
     if (p.row < 0) return;
-    if (b.vector == 8)
-        depth_load_by<8, FROM>(j, b, p, image, row, column, shared);
-    else if (b.vector == 4)
-        depth_load_by<4, FROM>(j, b, p, image, row, column, shared);
+    if (b.plan.vector == 8)
+        depth_load_by<8>(j, b, p, corner.image, row, column, shared);
+    else if (b.plan.vector == 4)
+        depth_load_by<4>(j, b, p, corner.image, row, column, shared);
     else
-        depth_load_by<2, FROM>(j, b, p, image, row, column, shared);
+        depth_load_by<2>(j, b, p, corner.image, row, column, shared);
 }
 
-/* The window of dz (BACK) or x. */
-template <bool BACK>
-static __device__ __forceinline__ void depth_load(const cuda_level_conv &j, const depth_block &b,
-                                                  const depth_part &p, int image, int row,
-                                                  int column, char *shared)
+/* ---- backward: windows of dz, which are copied while the tile before is made ---- */
+
+/* Where a thread finds what it copied of a window; `step` from one round to the next. */
+static __device__ __forceinline__ char *depth_slots(const depth_block &b, char *shared, int *step)
 {
-    if (!BACK)
-        depth_load_from<DEPTH_X>(j, b, p, image, row, column, shared);
-    else if (j.dz.z)
-        depth_load_from<DEPTH_DZ>(j, b, p, image, row, column, shared);
-    else
-        depth_load_from<DEPTH_DY>(j, b, p, image, row, column, shared);
+    *step = (int)blockDim.x * 2 * b.plan.vector;
+    return shared + b.arrived + (int)threadIdx.x * 2 * b.plan.vector;
 }
+
+/* Copies the window that begins at (row, column) of an image. A bit for each round: whether the pixel is in the image. */
+template <int W>
+static __device__ __forceinline__ uint64_t depth_copy_by(const cuda_level_conv &j,
+                                                         const depth_block &b, const depth_part &p,
+                                                         int image, int row, int column,
+                                                         char *shared)
+{
+    const int height = j.out.h, width = j.out.w, columns = b.plan.window.columns;
+    const int pitch = j.dz.dy_pitch, pitch_z = j.dz.z_pitch, c = b.first + p.load_c;
+    const int to_z = b.tensor, rows = b.plan.window.rows;
+    const int step_rows = b.step_rows, step_columns = b.step_columns;
+    const bool has_z = j.dz.z;
+    char *from = (char *)j.dz.dy + 2 * (image * j.dz.dy_image + c);
+    char *from_z = has_z ? (char *)j.dz.z + 2 * (image * j.dz.z_image + c) : NULL;
+    int h = p.row, w = p.column, step; /* of the window */
+    uint32_t to = cuda_shared_address(depth_slots(b, shared, &step));
+    uint64_t is = 0, bit = 1;
+
+    depth_pin(&from);
+    if (has_z) depth_pin(&from_z);
+#pragma unroll 2
+    for (; h < rows; to += (uint32_t)step, bit <<= 1) {
+        const int y = row + h, x = column + w;
+        if ((unsigned)y < (unsigned)height && (unsigned)x < (unsigned)width) {
+            const int pixel = y * width + x;
+            cuda_copy_ahead<2 * W>(to, from + 2 * (int64_t)(pixel * pitch));
+            if (has_z)
+                cuda_copy_ahead<2 * W>(to + (uint32_t)to_z,
+                                       from_z + 2 * (int64_t)(pixel * pitch_z));
+            is |= bit;
+        }
+        h += step_rows;
+        w += step_columns;
+        if (w >= columns) {
+            w -= columns;
+            h++;
+        }
+    }
+    return is;
+}
+
+/* The window of tile t, unless it is behind the last one. */
+static __device__ __forceinline__ uint64_t depth_copy(const cuda_level_conv &j,
+                                                      const depth_block &b, const depth_part &p,
+                                                      int t, char *shared)
+{
+    const int before = j.conv.pad - (j.conv.kernel - 1) * j.conv.dilation;
+    const int half = j.conv.stride - 1; /* >> half: divided by the stride */
+
+    if (p.row < 0 || t >= b.plan.tiles.n) return 0;
+    const depth_corner corner = depth_find_tile(b, t);
+    const int row = (corner.h + before) >> half, column = (corner.w + before) >> half;
+    if (b.plan.vector == 8) return depth_copy_by<8>(j, b, p, corner.image, row, column, shared);
+    if (b.plan.vector == 4) return depth_copy_by<4>(j, b, p, corner.image, row, column, shared);
+    return depth_copy_by<2>(j, b, p, corner.image, row, column, shared);
+}
+
+/* Writes what this thread has copied to the window, as a dy + b z + c (HAS_Z) or dy, and zeros where there is no image. */
+template <int W, bool HAS_Z>
+static __device__ __forceinline__ void depth_convert_by(const depth_block &b, const depth_part &p,
+                                                        uint64_t is, char *shared)
+{
+    const int to_z = b.tensor, next = b.step * DEPTH_PIXEL;
+    const depth_coef<W> coef =
+        depth_read_coefs<W>(depth_coefs(b, shared) + p.load_c, HAS_Z ? 3 : 0);
+    const float *end = (const float *)shared + b.weights;
+    float *to = depth_begin_window(b, p, shared);
+    int step;
+    const char *from = depth_slots(b, shared, &step);
+
+#pragma unroll 2
+    for (; to < end; to += next, from += step, is >>= 1) {
+        float v[W] = {}, z[W];
+        if (is & 1) {
+            cuda_unpack<W>(depth_fetch<W>(from), v);
+            if (HAS_Z) {
+                cuda_unpack<W>(depth_fetch<W>(from + to_z), z);
+#pragma unroll
+                for (int k = 0; k < W; k++)
+                    v[k] = coef.c[0][k] * v[k] + (coef.c[1][k] * z[k] + coef.c[2][k]);
+            }
+        }
+        depth_keep<W>(to, v);
+    }
+}
+
+template <bool HAS_Z>
+static __device__ __forceinline__ void depth_convert_from(const depth_block &b, const depth_part &p,
+                                                          uint64_t is, char *shared)
+{
+    if (p.row < 0) return;
+    if (b.plan.vector == 8)
+        depth_convert_by<8, HAS_Z>(b, p, is, shared);
+    else if (b.plan.vector == 4)
+        depth_convert_by<4, HAS_Z>(b, p, is, shared);
+    else
+        depth_convert_by<2, HAS_Z>(b, p, is, shared);
+}
+
+static __device__ __forceinline__ void depth_convert(const cuda_level_conv &j, const depth_block &b,
+                                                     const depth_part &p, uint64_t is, char *shared)
+{
+    if (j.dz.z)
+        depth_convert_from<true>(b, p, is, shared);
+    else
+        depth_convert_from<false>(b, p, is, shared);
+}
+
+/* ---- both ---- */
 
 /* The weights of a chunk, backward from the last tap to the first, and its coefficients. */
 template <bool BACK>

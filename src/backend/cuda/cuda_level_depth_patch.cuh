@@ -172,23 +172,53 @@ static __device__ __forceinline__ void see_patch(pada_act act, const cuda_norm<2
     }
 }
 
-/* What belongs to the gradients of a patch: earlier contributions, and the operands of batch norms. */
+/* What belongs to the gradients of a patch: earlier contributions, and the operands of batch norms. Words of this thread in
+ * shared memory, where they are copied while the products are made: [tensor][pixel], `step` words apart. The operand of
+ * the first norm may be x, which is there already. */
 typedef struct company {
-    uint32_t there[DEPTH_PATCH], z[CUDA_FINISHES][DEPTH_PATCH];
+    uint32_t *words;
+    int step;
+    bool z_is_x;
 } company;
 
-/* `has_z`: the operand of the first norm is there already, since it is x. */
+/* Zeros where there is no pixel. */
 template <bool FULL>
-static __device__ __forceinline__ void meet_patch(const cuda_result &to, const place &at, int width,
-                                                  const patch &s, bool has_z, company *with)
+static __device__ __forceinline__ void bring_pixels(const place &from, const patch &s,
+                                                    const company &with, int tensor)
 {
-    if (to.accumulate) fetch_pixels<FULL>(at, s, with->there);
+    uint32_t *words = with.words + tensor * DEPTH_PATCH * with.step;
+
+#pragma unroll
+    for (int p = 0; p < DEPTH_PATCH; p++, words += with.step)
+        if (has_pixel<FULL>(s, p))
+            cuda_copy_ahead<4>(cuda_shared_address(words), find_pixel(from, p));
+        else
+            *words = 0;
+}
+
+template <bool FULL>
+static __device__ __forceinline__ void bring_company(const cuda_result &to, int width,
+                                                     const patch &s, const company &with)
+{
+    if (to.accumulate)
+        bring_pixels<FULL>(find_place(to.data, to.image, to.pitch, width, s), s, with, 0);
 #pragma unroll
     for (int f = 0; f < CUDA_FINISHES; f++)
-        if (f < to.n_finishes && !(f == 0 && has_z))
-            fetch_pixels<FULL>(
-                find_place(to.finishes[f].z, to.finishes[f].z_image, to.pitch, width, s), s,
-                with->z[f]);
+        if (f < to.n_finishes && !(f == 0 && with.z_is_x))
+            bring_pixels<FULL>(
+                find_place(to.finishes[f].z, to.finishes[f].z_image, to.pitch, width, s), s, with,
+                1 + f);
+}
+
+/* Of a tensor that has arrived. */
+static __device__ __forceinline__ void read_company(const company &with, int tensor,
+                                                    uint32_t v[DEPTH_PATCH])
+{
+    const uint32_t *words = with.words + tensor * DEPTH_PATCH * with.step;
+
+#pragma unroll
+    for (int p = 0; p < DEPTH_PATCH; p++)
+        v[p] = words[p * with.step];
 }
 
 /* Times the slope of an activation at x = act(norm(..)), and zero where there is no pixel. CAPPED: x ends at 6. */
@@ -205,8 +235,10 @@ static __device__ __forceinline__ void slope_patch(float low, const patch &s,
     }
 }
 
-/* Gradients of a patch, which are zero where there is no pixel: their sums, with what belongs to them. */
+/* Gradients of a patch, which are zero where there is no pixel: their sums, with what belongs to them; raw_x is x as it lies
+ * in memory. */
 static __device__ __forceinline__ void count_patch(const cuda_result &to, const company &with,
+                                                   const uint32_t raw_x[DEPTH_PATCH],
                                                    const depth_pair v[DEPTH_PATCH],
                                                    cuda_tally<2> *tally)
 {
@@ -218,11 +250,18 @@ static __device__ __forceinline__ void count_patch(const cuda_result &to, const 
     }
 #pragma unroll
     for (int f = 0; f < CUDA_FINISHES; f++) {
+        uint32_t z[DEPTH_PATCH];
         if (f >= to.n_finishes) break;
+        if (f == 0 && with.z_is_x)
+#pragma unroll
+            for (int p = 0; p < DEPTH_PATCH; p++)
+                z[p] = raw_x[p];
+        else
+            read_company(with, 1 + f, z);
 #pragma unroll
         for (int p = 0; p < DEPTH_PATCH; p++) {
-            tally->product[f][0] += v[p].a * cuda_low(with.z[f][p]);
-            tally->product[f][1] += v[p].b * cuda_high(with.z[f][p]);
+            tally->product[f][0] += v[p].a * cuda_low(z[p]);
+            tally->product[f][1] += v[p].b * cuda_high(z[p]);
         }
     }
 }
@@ -230,22 +269,25 @@ static __device__ __forceinline__ void count_patch(const cuda_result &to, const 
 /* Writes the gradients of a patch after what belongs to them. */
 template <bool FULL>
 static __device__ __forceinline__ void write_patch(const cuda_level_conv &j, const patch &s,
-                                                   bool has_z, const depth_pair x[DEPTH_PATCH],
-                                                   company *with, depth_pair dx[DEPTH_PATCH])
+                                                   const company &with,
+                                                   const depth_pair x[DEPTH_PATCH],
+                                                   depth_pair dx[DEPTH_PATCH])
 {
     const place to = find_place(j.to.data, j.to.image, j.to.pitch, j.in.w, s);
 
-    meet_patch<FULL>(j.to, to, j.in.w, s, has_z, with);
     if (j.x.act == PADA_ACT_RELU6)
         slope_patch<FULL, true>(0, s, x, dx);
     else
         slope_patch<FULL, false>(depth_low(j.x.act), s, x, dx);
-    if (j.to.accumulate)
+    if (j.to.accumulate) {
+        uint32_t there[DEPTH_PATCH];
+        read_company(with, 0, there);
 #pragma unroll
         for (int p = 0; p < DEPTH_PATCH; p++) {
-            dx[p].a += cuda_low(with->there[p]);
-            dx[p].b += cuda_high(with->there[p]);
+            dx[p].a += cuda_low(there[p]);
+            dx[p].b += cuda_high(there[p]);
         }
+    }
 #pragma unroll
     for (int p = 0; p < DEPTH_PATCH; p++)
         if (has_pixel<FULL>(s, p)) *find_pixel(to, p) = cuda_pair(dx[p].a, dx[p].b);

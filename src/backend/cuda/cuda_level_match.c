@@ -174,17 +174,6 @@ static void add_flows(const cuda_matcher *k, gradient *g, int begin, int end)
     }
 }
 
-/* Into how many partial sums the gradient of the weights of v is divided. */
-static int splits_of(const cuda_matcher *k, pada_value v)
-{
-    const pada_node *node = &k->q->nodes[v];
-
-    return pada_cuda_is_level_depth(k->q, v)
-               ? pada_cuda_level_depth_splits(&node->conv, k->q->nodes[node->x].shape,
-                                              k->q->n_images)
-               : pada_cuda_level_dense_splits(&node->conv, node->shape, k->q->n_images);
-}
-
 /* The gradient of the weights of a convolution. That of a depthwise one is made with the gradient of x, if there is one. */
 static void add_weights(const cuda_matcher *k, int i)
 {
@@ -195,7 +184,6 @@ static void add_weights(const cuda_matcher *k, int i)
         add_part(k, depth ? CUDA_PART_DEPTH_BACK : CUDA_PART_DENSE_WEIGHTS,
                  1 + level_of(k, k->m->nodes[instr->dy].complete), i);
     k->m->nodes[instr->v].plain = true;
-    pada_cuda_want_partial(k, instr->v, splits_of(k, instr->v));
 }
 
 /* Whether kernels of levels can take the sums over the gradient of x. */
@@ -289,8 +277,50 @@ static void sort_parts(cuda_level_part *parts, int n)
     }
 }
 
+/* The convolution of a part. */
+static pada_value conv_of(const cuda_matcher *k, const cuda_level_part *part)
+{
+    return k->q->instrs[k->m->members[part->first]].v;
+}
+
+/* What the gradient of the weights of v reads, in elements of an image. */
+static double count_read(const cuda_matcher *k, pada_value v)
+{
+    const pada_node *node = &k->q->nodes[v];
+
+    return (double)pada_shape_count(k->q->nodes[node->x].shape) +
+           2 * (double)pada_shape_count(node->shape);
+}
+
+/* Into how many partial sums the gradient of the weights of v is divided. */
+static int splits_of(const cuda_matcher *k, pada_value v, double share)
+{
+    const pada_node *node = &k->q->nodes[v];
+
+    return pada_cuda_is_level_depth(k->q, v)
+               ? pada_cuda_level_depth_splits(&node->conv, k->q->nodes[node->x].shape,
+                                              k->q->n_images, share)
+               : pada_cuda_level_dense_splits(&node->conv, node->shape, k->q->n_images, share);
+}
+
+/* The gradients of weights that a step makes share its blocks by what they read. */
+static void share_blocks(const cuda_matcher *k, const cuda_step *step)
+{
+    const cuda_level_part *parts = k->m->parts + step->first;
+    double all = 0;
+
+    if (parts[0].kind != CUDA_PART_DEPTH_BACK && parts[0].kind != CUDA_PART_DENSE_WEIGHTS) return;
+    for (int p = 0; p < step->count; p++)
+        all += count_read(k, conv_of(k, &parts[p]));
+    for (int p = 0; p < step->count; p++) {
+        const pada_value v = conv_of(k, &parts[p]);
+        pada_cuda_want_partial(k, v, splits_of(k, v, count_read(k, v) / all));
+    }
+}
+
 static void make_steps(const cuda_matcher *k, int first)
 {
+    const int before = k->m->n_steps;
     cuda_match *m = k->m;
     cuda_step *step = NULL;
 
@@ -310,6 +340,8 @@ static void make_steps(const cuda_matcher *k, int first)
         }
         step->count++;
     }
+    for (int i = before; i < m->n_steps; i++)
+        if (m->steps[i].kind == CUDA_STEP_LEVEL) share_blocks(k, &m->steps[i]);
 }
 
 void pada_cuda_match_level_stage(const cuda_matcher *k)

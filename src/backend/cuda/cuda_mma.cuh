@@ -191,10 +191,14 @@ static __device__ __forceinline__ int64_t cuda_count(int64_t *counter)
 /* What this thread wrote before is seen before what it writes now. */
 static __device__ __forceinline__ void cuda_fence(void)
 {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+#else
     __threadfence();
+#endif
 }
 
-/* 16 bytes to memory of the device, 8 to shared memory: at once, also where another way of an `if` writes the same place in
+/* 16 bytes to memory of the device, 16 or 8 to shared memory: at once, also where another way of an `if` writes the same place in
  * smaller pieces, which the compiler would make one with this. */
 static __device__ __forceinline__ void cuda_store16(void *to, uint4 x)
 {
@@ -203,12 +207,19 @@ static __device__ __forceinline__ void cuda_store16(void *to, uint4 x)
                  : "memory");
 }
 
+static __device__ __forceinline__ void cuda_store_shared16(uint32_t shared, uint4 x)
+{
+    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(shared), "r"(x.x), "r"(x.y),
+                 "r"(x.z), "r"(x.w)
+                 : "memory");
+}
+
 static __device__ __forceinline__ void cuda_store_shared8(uint32_t shared, uint32_t x, uint32_t y)
 {
     asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(shared), "r"(x), "r"(y) : "memory");
 }
 
-/* Copies N bytes, 8 or 16, to shared memory, while the thread goes on. Both addresses are multiples of N. What was copied
+/* Copies N bytes, 4, 8 or 16, to shared memory, while the thread goes on. Both addresses are multiples of N. What was copied
  * since the last end of a group is a group. */
 template <int N>
 static __device__ __forceinline__ void cuda_copy_ahead(uint32_t shared, const void *from)
@@ -218,7 +229,7 @@ static __device__ __forceinline__ void cuda_copy_ahead(uint32_t shared, const vo
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from)
                      : "memory");
     else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared), "l"(from)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(N)
                      : "memory");
 #else
     __trap();
@@ -237,6 +248,14 @@ static __device__ __forceinline__ void cuda_wait_copies(void)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_group 1;" ::: "memory");
+#endif
+}
+
+/* Waits for all copies of this thread. */
+static __device__ __forceinline__ void cuda_wait_all_copies(void)
+{
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
 }
 
@@ -380,6 +399,11 @@ static inline void cuda_store16(void *to, uint4 x)
     memcpy(to, &x, sizeof x);
 }
 
+static inline void cuda_store_shared16(uint32_t shared, uint4 x)
+{
+    memcpy(emulate_shared() + shared, &x, sizeof x);
+}
+
 static inline void cuda_store_shared8(uint32_t shared, uint32_t x, uint32_t y)
 {
     const uint32_t both[2] = {x, y};
@@ -397,6 +421,10 @@ static inline void cuda_end_copies(void)
 }
 
 static inline void cuda_wait_copies(void)
+{
+}
+
+static inline void cuda_wait_all_copies(void)
 {
 }
 

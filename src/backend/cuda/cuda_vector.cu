@@ -49,6 +49,7 @@ __global__ static void dot_kernel(const float *x, const float *y,
     const pada_range range = ranges.at[blockIdx.x];
     double sum = 0;
 
+#pragma unroll 8 /* loads that are under way together */
     for (int64_t i = threadIdx.x; i < range.count; i += SUM_THREADS)
         sum += (double)x[range.first + i] * (double)y[range.first + i];
     sums[threadIdx.x] = sum;
