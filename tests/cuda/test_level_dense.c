@@ -63,7 +63,15 @@ static const dense_case dense_cases[] = {
     {136, 768, 1, 1, 1, 0, 0, 5, 9, 2, NORM | SLOPE | FINISHES | ACCUMULATE, PADA_ACT_RELU},
     {664, 648, 1, 1, 1, 0, 0, 3, 5, 5,
      SLICED | JOINED | ALIGNED | NORM | GRADIENT | SLOPE | ACCUMULATE, PADA_ACT_RELU},
+    {136, 768, 1, 1, 1, 0, 0, 7, 5, 1, JOINED | ALIGNED | NORM | GRADIENT | SLOPE | ACCUMULATE,
+     PADA_ACT_RELU},
     {1536, 8, 1, 1, 1, 0, 0, 3, 3, 2, FINISH | GRADIENT, PADA_ACT_NONE},
+
+    /* z of the gradient in one piece, too */
+    {64, 72, 1, 1, 1, 0, 0, 7, 11, 1, JOINED | ALIGNED | NORM | AFFINE | GRADIENT | SLOPE | FINISH,
+     PADA_ACT_RELU},
+    {36, 36, 1, 1, 1, 0, 0, 9, 11, 1, JOINED | ALIGNED | NORM | GRADIENT | FINISHES, PADA_ACT_RELU},
+    {16, 24, 1, 1, 1, 0, 0, 9, 11, 1, JOINED | ALIGNED | GRADIENT | ACCUMULATE, PADA_ACT_RELU6},
 };
 
 /* What stems read. */
@@ -286,8 +294,8 @@ static void check_all_weights(const dense_case *cases, int n, int splits)
 static void test_dense_weights(void **state)
 {
     const dense_case large = {16, 32, 1, 1, 1, 0, 0, 60, 61, 8, NORM | GRADIENT, PADA_ACT_RELU};
-    const dense_case halves = {140,           132, 1, 1, 1, 0, 0, 7, 9, 3, NORM | AFFINE | GRADIENT,
-                               PADA_ACT_RELU6};
+    const dense_case halves = {
+        132, 132, 1, 1, 1, 0, 0, 13, 15, 1, JOINED | ALIGNED | NORM | GRADIENT, PADA_ACT_NONE};
 
     (void)state;
     check_all_weights(dense_cases, DENSE_CASES, 0);

@@ -5,34 +5,35 @@
  *
  *   arrived (two chunks ahead) -> convert -> left [pixel][channel] -> tensor cores -> what results meet -> memory
  *
- * A thread copies and converts the same pieces of 8 channels of every chunk, so that it waits for nobody there; there is room
- * for two left matrices, so that one barrier for each chunk is enough. Warps have 32 rows and up to SETS sets of 16 columns,
- * in the order of cuda_level_dense.cuh, W = 4; a lane has four neighbouring channels of the results of a pixel. */
+ * A thread copies and converts the same piece of 8 channels of every chunk, so that it waits for nobody there; there is room
+ * for two left matrices, so that one barrier for each chunk is enough. A warp has all rows of 16 columns, in the order of
+ * cuda_level_dense.cuh, W = 4; a lane has four neighbouring channels of the results of a pixel. Tiles of 64 rows read the
+ * weights half as often, and were slower: there are few tiles, and registers were short. */
 #include "backend/cuda/cuda_level_dense_pieces.cuh"
 
 enum {
     WARPS = 8,
     THREADS = WARPS * 32,
-    ROWS = 64,
-    SETS = 2,   /* of a warp, at most */
-    ACROSS = 4, /* warps along the columns */
-    COLUMNS = ACROSS * SETS * 16,
+    ROWS = 32,
+    COLUMNS = WARPS * 16,
     CHUNK = 64,
-    PIECES = CHUNK / 8,             /* of a row */
-    EACH = ROWS * PIECES / THREADS, /* pieces of a thread */
-    PITCH = CHUNK + 8,              /* elements of a row of the left matrix */
-    SLOTS = ROWS / 4,               /* lanes that have the same channels */
+    STEPS = CHUNK / 16,
+    PIECES = CHUNK / 8, /* of a row */
+    PITCH = CHUNK + 8,  /* elements of a row of the left matrix */
+    SLOTS = ROWS / 4,   /* lanes that have the same channels */
     PER_SM = 2,
     BLOCKS = PER_SM * 132,   /* of a launch: as many as an H200 runs at a time */
     MOST_SHARED = 96 * 1024, /* what every device has */
     LEFT_BYTES = 2 * ROWS * PITCH,
-    ARRIVED_BYTES = 16 * EACH * THREADS /* of a tensor and a chunk */
+    ARRIVED_BYTES = 16 * THREADS /* of a tensor and a chunk */
 };
+
+static_assert((int)THREADS == (int)ROWS * (int)PIECES, "a thread has a piece of a chunk");
 
 /* Bytes before each part of shared memory. */
 struct deep_map {
     int slopes; /* [2][columns]: factor and shift of what results meet; before it [3][depth] of what is read */
-    int arrived; /* [2][x, or dy, z][piece][thread] */
+    int arrived; /* [2][x, or dy, z][thread] */
     int left;    /* [2] */
     int tally;   /* [sum][slot][lane], W = 4 */
     int bytes;
@@ -62,9 +63,8 @@ struct product {
     int first, width; /* channels of the result */
     int tile, stride, blocks;
     deep_map map;
-    int piece, row;       /* of a thread */
-    int warp_row, column; /* of a warp */
-    int sets;
+    int piece, row; /* of a thread */
+    int column;     /* of a warp; none behind the last one */
 };
 
 template <bool BACK>
@@ -86,10 +86,7 @@ static __device__ __forceinline__ product plan(const cuda_level_conv &j, int blo
     p.map = map_of(p.depth, columns, BACK, j.to.n_finishes);
     p.piece = thread % PIECES;
     p.row = thread / PIECES;
-    p.warp_row = warp / ACROSS * 32;
-    const int sets = dense_divide_up(p.width, 16), at = warp % ACROSS;
-    p.column = sets * at / ACROSS * 16;
-    p.sets = sets * (at + 1) / ACROSS - sets * at / ACROSS;
+    p.column = warp * 16;
     return p;
 }
 
@@ -105,28 +102,34 @@ static __device__ __forceinline__ cursor next_of(const product &p, cursor at)
     return at.k + CHUNK < p.depth ? cursor{at.tile, at.k + CHUNK} : cursor{at.tile + p.stride, 0};
 }
 
+/* Where this thread copies a piece to. */
+template <bool BACK>
 static __device__ __forceinline__ char *find_slot(const product &p, int stage, int tensor,
-                                                  int tensors, int i, char *shared)
+                                                  char *shared)
 {
-    return shared + p.map.arrived + (stage * tensors + tensor) * ARRIVED_BYTES +
-           16 * (i * THREADS + (int)threadIdx.x);
+    return shared + p.map.arrived + (stage * (BACK ? 2 : 1) + tensor) * ARRIVED_BYTES +
+           16 * (int)threadIdx.x;
+}
+
+/* Whether it has one. */
+static __device__ __forceinline__ bool has_piece(const product &p, cursor at)
+{
+    return at.tile * ROWS + p.row < p.n && at.k + 8 * p.piece < p.depth;
 }
 
 template <bool BACK>
 static __device__ __forceinline__ void fetch(const cuda_level_conv &j, const product &p, cursor at,
                                              int stage, char *shared)
 {
+    const int64_t row = (int64_t)at.tile * ROWS + p.row;
     const int c = at.k + 8 * p.piece;
 
-#pragma unroll
-    for (int i = 0; i < EACH; i++) {
-        const int64_t row = (int64_t)at.tile * ROWS + p.row + i * (ROWS / EACH);
-        if (row >= p.n || c >= p.depth) break;
+    if (has_piece(p, at)) {
         const uint16_t *from = (const uint16_t *)(BACK ? j.dz.dy : j.x.data);
-        cuda_copy_ahead<16>(cuda_shared_address(find_slot(p, stage, 0, 1 + BACK, i, shared)),
+        cuda_copy_ahead<16>(cuda_shared_address(find_slot<BACK>(p, stage, 0, shared)),
                             from + row * (BACK ? j.dz.dy_pitch : j.x.pitch) + c);
         if (BACK && j.dz.z)
-            cuda_copy_ahead<16>(cuda_shared_address(find_slot(p, stage, 1, 1 + BACK, i, shared)),
+            cuda_copy_ahead<16>(cuda_shared_address(find_slot<BACK>(p, stage, 1, shared)),
                                 (const uint16_t *)j.dz.z + row * j.dz.z_pitch + c);
     }
     cuda_end_copies();
@@ -158,84 +161,81 @@ static __device__ __forceinline__ void load_coefs(const cuda_level_conv &j, cons
     }
 }
 
-/* Writes the pieces of this thread to the left matrix of a stage, and zeros where there is nothing. */
+/* Writes the piece of this thread to the left matrix of a stage, zeros if it has none. */
 template <bool BACK>
 static __device__ __forceinline__ void convert(const cuda_level_conv &j, const product &p,
                                                cursor at, int stage, char *shared)
 {
-    const bool normed = BACK ? j.dz.z != NULL : j.x.mean != NULL;
     const pada_act act = BACK ? PADA_ACT_NONE : j.x.act; /* of a gradient, there is none */
-    const int c = at.k + 8 * p.piece;
-    const float *coefs = (const float *)shared + c;
+    const float *coefs = (const float *)shared + at.k + 8 * p.piece;
     uint16_t *to = (uint16_t *)(shared + p.map.left + stage * LEFT_BYTES) + p.row * PITCH +
                    dense_find_left(8 * p.piece);
-    cuda_slope<8> slope = {};
+    cuda_raw<8> value = {}, other = {};
+    cuda_slope<8> slope;
 
-    if (normed && c < p.depth) {
-        dense_read_floats<8>(coefs, slope.a);
-        if (BACK) dense_read_floats<8>(coefs + p.depth, slope.b);
-        dense_read_floats<8>(coefs + (BACK ? 2 : 1) * p.depth, slope.c);
-    }
-#pragma unroll
-    for (int i = 0; i < EACH; i++, to += ROWS / EACH * PITCH) {
-        cuda_raw<8> value = {};
-        if (at.tile * ROWS + p.row + i * (ROWS / EACH) < p.n && c < p.depth) {
-            value = dense_read_piece(find_slot(p, stage, 0, 1 + BACK, i, shared));
-            if (normed) {
-                cuda_raw<8> other = {};
-                if (BACK) other = dense_read_piece(find_slot(p, stage, 1, 1 + BACK, i, shared));
-                value = dense_convert_piece<BACK>(act, slope, value, other);
-            } else if (!BACK) {
-                dense_act_piece(act, &value);
-            }
+    if (has_piece(p, at)) {
+        value = dense_read_piece(find_slot<BACK>(p, stage, 0, shared));
+        if (BACK ? j.dz.z != NULL : j.x.mean != NULL) {
+            if (BACK) other = dense_read_piece(find_slot<BACK>(p, stage, 1, shared));
+            dense_read_floats<8>(coefs, slope.a);
+            if (BACK) dense_read_floats<8>(coefs + p.depth, slope.b);
+            dense_read_floats<8>(coefs + (BACK ? 2 : 1) * p.depth, slope.c);
+            value = dense_convert_piece<BACK>(act, slope, value, other);
+        } else if (!BACK) {
+            dense_act_piece(act, &value);
         }
-        /* in the order of fragments: pairs that are neighbours lie apart */
-        cuda_store_shared8(cuda_shared_address(to), value.pair[0], value.pair[2]);
-        cuda_store_shared8(cuda_shared_address(to + 8), value.pair[1], value.pair[3]);
     }
+    /* in the order of fragments: pairs that are neighbours lie apart */
+    cuda_store_shared8(cuda_shared_address(to), value.pair[0], value.pair[2]);
+    cuda_store_shared8(cuda_shared_address(to + 8), value.pair[1], value.pair[3]);
 }
 
 /* ---- products ---- */
 
-static __device__ __forceinline__ void multiply(const cuda_level_conv &j, const product &p,
-                                                cursor at, int stage, char *shared,
-                                                float acc[2][2 * SETS][4])
-{
-    const int vectors = dense_round(p.all, DENSE_COLUMNS) / 16, steps = min(CHUNK, p.depth - at.k);
-    const uint4 *from =
-        dense_find_fragments(j.fragment, p.first + p.column) + (int64_t)at.k / 16 * vectors * 32;
-    uint32_t left = dense_find_rows(shared + p.map.left + stage * LEFT_BYTES, p.warp_row, PITCH);
+/* The weights of a chunk for the columns of a warp. */
+struct deep_weights {
+    uint4 b[STEPS];
+};
 
-#pragma unroll 2
-    for (int k = 0; k < steps; k += 16, from += vectors * 32, left += 2 * 16) {
-        uint32_t a[2][4];
-        uint4 b[SETS];
+static __device__ __forceinline__ deep_weights load_weights(const cuda_level_conv &j,
+                                                            const product &p, int first)
+{
+    const int next = dense_round(p.all, DENSE_COLUMNS) / 16 * 32;
+    const uint4 *from =
+        dense_find_fragments(j.fragment, p.first + p.column) + (int64_t)first / 16 * next;
+    deep_weights w;
+
 #pragma unroll
-        for (int n = 0; n < SETS; n++)
-            if (n < p.sets) b[n] = from[32 * n];
+    for (int k = 0; k < STEPS; k++)
+        if (p.column < p.width && first + 16 * k < p.depth) w.b[k] = from[k * next];
+    return w;
+}
+
+static __device__ __forceinline__ void multiply(const product &p, int first, const char *left,
+                                                const deep_weights &w, float acc[2][2][4])
+{
+    const uint32_t from = dense_find_rows(left, 0, PITCH);
+
+    if (p.column >= p.width) return;
 #pragma unroll
-        for (int m = 0; m < 2; m++)
-            cuda_load_matrices(a[m], left + (uint32_t)(m * 2 * 16 * PITCH));
+    for (int k = 0; k < STEPS; k++) {
+        if (first + 16 * k >= p.depth) break;
 #pragma unroll
-        for (int n = 0; n < SETS; n++) {
-            if (n >= p.sets) break;
-#pragma unroll
-            for (int m = 0; m < 2; m++) {
-                cuda_mma(acc[m][2 * n], a[m], b[n].x, b[n].y);
-                cuda_mma(acc[m][2 * n + 1], a[m], b[n].z, b[n].w);
-            }
+        for (int m = 0; m < 2; m++) {
+            uint32_t a[4];
+            cuda_load_matrices(a, from + (uint32_t)(2 * 16 * (m * PITCH + k)));
+            cuda_mma(acc[m][0], a, w.b[k].x, w.b[k].y);
+            cuda_mma(acc[m][1], a, w.b[k].z, w.b[k].w);
         }
     }
 }
 
 /* ---- results ---- */
 
-/* Adds the sums of a lane's four channels of a tile to what it has in shared memory. */
+/* Adds the sums of a lane's four channels of a tile to what it has in shared memory, `next` floats apart. */
 static __device__ __forceinline__ void keep_tally(const cuda_tally<4> &tally, int n_finishes,
-                                                  int lanes, float *to)
+                                                  int next, float *to)
 {
-    const int next = SLOTS * lanes;
-
 #pragma unroll
     for (int k = 0; k < 4; k++)
         to[k * next] += tally.u[k];
@@ -249,44 +249,38 @@ static __device__ __forceinline__ void keep_tally(const cuda_tally<4> &tally, in
 
 template <bool BACK>
 static __device__ __forceinline__ void put_tile(const cuda_level_conv &j, const product &p,
-                                                int tile, char *shared, float acc[2][2 * SETS][4])
+                                                int tile, char *shared, float acc[2][2][4])
 {
-    const int lane = (int)threadIdx.x % 32, lanes = p.width / 4;
+    const int lane = (int)threadIdx.x % 32, lanes = p.width / 4, c = p.column + lane % 4 * 4;
     const int columns = (p.map.arrived - p.map.slopes) / 8;
-    const int first = tile * ROWS + p.warp_row + lane / 4;
+    const float *slopes = (const float *)(shared + p.map.slopes) + c;
+    cuda_norm<4> norm = {};
+    cuda_tally<4> tally = {};
 
-#pragma unroll
-    for (int n = 0; n < SETS; n++) {
-        const int c = p.column + 16 * n + lane % 4 * 4;
-        if (n >= p.sets || c >= p.width) break;
-        const float *slopes = (const float *)(shared + p.map.slopes) + c;
-        cuda_norm<4> norm = {};
-        cuda_tally<4> tally = {};
-        if (BACK) {
-            dense_read_floats<4>(slopes, norm.factor);
-            dense_read_floats<4>(slopes + columns, norm.shift);
-        }
-#pragma unroll
-        for (int m = 0; m < 2; m++) {
-            cuda_spot spots[2];
-            float v[2][4];
-#pragma unroll
-            for (int h = 0; h < 2; h++) { /* rows of accumulators, 8 apart */
-                const float *low = acc[m][2 * n] + 2 * h, *high = acc[m][2 * n + 1] + 2 * h;
-                const int row = first + 16 * m + 8 * h;
-                spots[h] = {row < p.n ? 0 : -1, row};
-                v[h][0] = low[0], v[h][1] = low[1], v[h][2] = high[0], v[h][3] = high[1];
-            }
-            cuda_put_results<4, 2>(j.to, norm, spots, p.first + c, 4, true, v, &tally);
-        }
-        if (j.to.n_finishes > 0)
-            keep_tally(tally, j.to.n_finishes, lanes,
-                       (float *)(shared + p.map.tally) + (p.warp_row / 4 + lane / 4) * lanes +
-                           c / 4);
+    if (c >= p.width) return;
+    if (BACK) {
+        dense_read_floats<4>(slopes, norm.factor);
+        dense_read_floats<4>(slopes + columns, norm.shift);
     }
 #pragma unroll
-    for (int i = 0; i < 2 * 2 * SETS * 4; i++)
-        acc[i / (8 * SETS)][i / 4 % (2 * SETS)][i % 4] = 0;
+    for (int m = 0; m < 2; m++) {
+        cuda_spot spots[2];
+        float v[2][4];
+#pragma unroll
+        for (int h = 0; h < 2; h++) { /* rows of accumulators, 8 apart */
+            const int row = tile * ROWS + 16 * m + 8 * h + lane / 4;
+            spots[h] = {row < p.n ? 0 : -1, row};
+#pragma unroll
+            for (int k = 0; k < 4; k++) {
+                v[h][k] = acc[m][k / 2][2 * h + k % 2];
+                acc[m][k / 2][2 * h + k % 2] = 0;
+            }
+        }
+        cuda_put_results<4, 2>(j.to, norm, spots, p.first + c, 4, true, v, &tally);
+    }
+    if (j.to.n_finishes > 0)
+        keep_tally(tally, j.to.n_finishes, SLOTS * lanes,
+                   (float *)(shared + p.map.tally) + lane / 4 * lanes + c / 4);
 }
 
 template <bool BACK>
@@ -299,7 +293,7 @@ __global__ static void __launch_bounds__(THREADS, PER_SM)
     const product p =
         plan<BACK>(j, (int)blockIdx.x - jobs.first[job], jobs.first[job + 1] - jobs.first[job]);
     cursor at = {p.tile, 0}, ahead = at;
-    float acc[2][2 * SETS][4] = {};
+    float acc[2][2][4] = {};
 
     for (int i = thread; i < (p.map.bytes - p.map.tally) / 4; i += THREADS)
         ((float *)(shared + p.map.tally))[i] = 0;
@@ -314,10 +308,11 @@ __global__ static void __launch_bounds__(THREADS, PER_SM)
         const cursor after = next_of(p, at);
         cuda_wait_copies();
         convert<BACK>(j, p, at, stage, shared);
+        const deep_weights weights = load_weights(j, p, at.k);
         fetch<BACK>(j, p, ahead, stage, shared);
         ahead = next_of(p, ahead);
         __syncthreads();
-        multiply(j, p, at, stage, shared, acc);
+        multiply(p, at.k, shared + p.map.left + stage * LEFT_BYTES, weights, acc);
         if (after.tile != at.tile) put_tile<BACK>(j, p, at.tile, shared, acc);
         at = after;
     }

@@ -40,7 +40,8 @@ cudaError_t pada_cuda_fits(void)
     return cudaFuncGetAttributes(&attributes, (const void *)fill_zero_kernel);
 }
 
-/* One block per range: strided sums in double, then a tree. */
+/* One block per range: strided sums in double, then a tree. SAME: x and y are, so that it is read and converted once. */
+template <bool SAME>
 __global__ static void dot_kernel(const float *x, const float *y,
                                   const __grid_constant__ cuda_ranges ranges, double *to)
 {
@@ -50,8 +51,10 @@ __global__ static void dot_kernel(const float *x, const float *y,
     double sum = 0;
 
 #pragma unroll 8 /* loads that are under way together */
-    for (int64_t i = threadIdx.x; i < range.count; i += SUM_THREADS)
-        sum += (double)x[range.first + i] * (double)y[range.first + i];
+    for (int64_t i = threadIdx.x; i < range.count; i += SUM_THREADS) {
+        const double u = x[range.first + i];
+        sum += u * (SAME ? u : (double)y[range.first + i]);
+    }
     sums[threadIdx.x] = sum;
     for (unsigned half = SUM_THREADS / 2; half > 0; half /= 2) {
         __syncthreads();
@@ -63,7 +66,8 @@ __global__ static void dot_kernel(const float *x, const float *y,
 cudaError_t pada_cuda_dot(cudaStream_t stream, const float *x, const float *y,
                           const cuda_ranges *ranges, double *sums)
 {
-    cuda_launch(dot_kernel, ranges->n, SUM_THREADS, 0, stream, x, y, *ranges, sums);
+    cuda_launch(x == y ? dot_kernel<true> : dot_kernel<false>, ranges->n, SUM_THREADS, 0, stream, x,
+                y, *ranges, sums);
     return cudaPeekAtLastError();
 }
 
