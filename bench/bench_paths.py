@@ -23,13 +23,19 @@ def add_arguments(parser, paths):
     parser.add_argument("--image-size", type=int, default=32, help="of nb201")
 
 
+def read_arch(args):
+    """--arch, in any dialect, as PyTorch's side reads it."""
+    command = [args.pada, "arch", "--space", args.space, args.arch]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
 def prepare(args, folder):
     """The paths, and those to warm up with. For other spaces args.paths and args.weights become files in the folder."""
     args.weights = ""
     if args.space == "nb201":
         with open(args.paths, encoding="utf-8") as file:
             return [json.loads(line) for line in file if line.strip()], WARM_UP
-    paths = [args.arch] if args.arch else random_paths.random_paths(args.space, args.networks, 0)
+    paths = [read_arch(args)] if args.arch else random_paths.random_paths(args.space, args.networks, 0)
     args.paths, args.weights = os.path.join(folder, "paths"), os.path.join(folder, "weights.safetensors")
     with open(args.paths, "w", encoding="utf-8") as file:
         file.writelines(path + "\n" for path in paths)
