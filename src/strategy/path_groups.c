@@ -9,6 +9,9 @@
 
 enum { MAX_PATHS = 1 << 20 /* of a space that can be listed */ };
 
+/* What spaces that are refused have. */
+#define INSTEAD "method spos_macs balances cheap and expensive ones in any space"
+
 const pada_opt pada_group_options[] = {
     {.name = "groups",
      .type = PADA_OPT_CHOICE,
@@ -42,8 +45,8 @@ static pada_status find_depth(const pada_space *space, const char *method,
     for (*out = space->ops->scores; *out && (*out)->name; (*out)++)
         if (strcmp((*out)->name, "conv_depth") == 0 || strcmp((*out)->name, "blocks") == 0)
             return PADA_OK;
-    return PADA_FAIL(PADA_EINVAL, "method %s: space %s has no score conv_depth or blocks", method,
-                     space->ops->name);
+    return PADA_FAIL(PADA_EINVAL, "method %s: space %s has no score conv_depth or blocks; " INSTEAD,
+                     method, space->ops->name);
 }
 
 static double live_macs(const pada_space *space, const pada_path *path)
@@ -189,8 +192,8 @@ pada_status pada_path_groups_init(pada_path_groups *g, const pada_space *space,
     g->n_groups = settings->weights.n;
     if (settings->of == PADA_GROUPS_DEPTH) PADA_TRY(find_depth(space, method, &depth));
     if (n > MAX_PATHS)
-        return PADA_FAIL(PADA_EINVAL, "method %s: space %s has more than %d paths", method,
-                         space->ops->name, MAX_PATHS);
+        return PADA_FAIL(PADA_EINVAL, "method %s: space %s has more than %d paths; " INSTEAD,
+                         method, space->ops->name, MAX_PATHS);
     PADA_TRY(make_groups(g, method, n));
     set_shares(g, 0);
     return PADA_OK;

@@ -221,8 +221,10 @@ static void large_spaces_are_refused(void **state)
 
     (void)state;
     assert_int_equal(open_groups("darts", "--groups macs", &groups), PADA_EINVAL);
-    assert_string_equal(pada_message(),
-                        "method spos_depth: space darts has more than 1048576 paths");
+    assert_string_equal(
+        pada_message(),
+        "method spos_depth: space darts has more than 1048576 paths; method spos_macs "
+        "balances cheap and expensive ones in any space");
     pada_path_groups_deinit(&groups);
 }
 
@@ -263,7 +265,8 @@ static void a_space_without_depth_is_refused(void **state)
     CHECK_OK(method_settings(r.ops, "", settings, sizeof settings));
     assert_int_equal(r.ops->init(other.self, &other.env, settings), PADA_EINVAL);
     assert_string_equal(pada_message(),
-                        "method spos_depth: space nb201 has no score conv_depth or blocks");
+                        "method spos_depth: space nb201 has no score conv_depth or blocks; method "
+                        "spos_macs balances cheap and expensive ones in any space");
     r.ops->deinit(other.self);
     free(other.self);
     small_run_close(&r);

@@ -212,7 +212,7 @@ static void methods_train_or_say_why(void **state)
         {"gm", "not of the same weights"},
         {"close", "share no weights"},
         {"spos_depth", "has no score conv_depth or blocks"},
-        {"spos_macs", "has no path in range 1"},
+        {"spos_macs", "has no path in range 2 of 3"},
     };
     static const pada_fewshot_settings split = {.split_edges = "2", .child_epochs = 1};
     static const pada_single_settings network = {"112"};
