@@ -12,6 +12,7 @@
 #include "engine/engine_statistics.h"
 #include "engine/engine_weights.h"
 #include "run/names.h"
+#include "study/class_report.h"
 #include "study/class_test.h"
 #include "tensor/npy.h"
 
@@ -187,10 +188,10 @@ static void write_json(const eval *v, const description *d, pada_text *out)
 
 static void write_text(const eval *v, const description *d, pada_text *out)
 {
-    pada_text_add(out,
-                  "%s\n  images %d %s  top-1 %.2f %%  top-5 %.2f %%  loss %.4f  seconds %.2f\n",
-                  d->arch, d->result->n_images, pada_split_name(v->net.split), d->top1, d->top5,
-                  d->result->loss, d->seconds);
+    pada_text_add(out, "%s\n  images %d %s  top-1 %.2f %%", d->arch, d->result->n_images,
+                  pada_split_name(v->net.split), d->top1);
+    if (pada_has_top5(v->test.n_classes)) pada_text_add(out, "  top-5 %.2f %%", d->top5);
+    pada_text_add(out, "  loss %.4f  seconds %.2f\n", d->result->loss, d->seconds);
     if (d->report) pada_class_report_print(d->report, v->test.names, out);
 }
 

@@ -3,6 +3,7 @@
 
 #include "report/html.h"
 #include "report/report_parts.h"
+#include "study/class_report.h"
 
 enum { MANY_CLASSES = 24, N_MISTAKES = 10 };
 
@@ -26,15 +27,19 @@ void pada__report_class(const pada_tested_model *model, int class, pada_text *ou
 
 static void add_models(const pada_test_results *test, pada_text *out)
 {
+    const pada_tested_model *used = pada_test_results_model(test);
+    const bool has_top5 = !used || !used->classes || pada_has_top5(used->n_classes);
+
     pada__report_begin_table(out, NULL);
-    pada_text_add(out, "<thead><tr><th scope=\"col\">model</th><th scope=\"col\">top-1</th>"
-                       "<th scope=\"col\">top-5</th><th scope=\"col\">loss</th></tr></thead>\n"
-                       "<tbody>\n");
+    pada_text_add(out,
+                  "<thead><tr><th scope=\"col\">model</th><th scope=\"col\">top-1</th>"
+                  "%s<th scope=\"col\">loss</th></tr></thead>\n<tbody>\n",
+                  has_top5 ? "<th scope=\"col\">top-5</th>" : "");
     for (int i = 0; i < test->n_models; i++) {
         const pada_tested_model *model = &test->models[i];
         pada_text_add(out, "<tr><th scope=\"row\">%s</th>", model->name);
         add_share(&model->top1, out);
-        add_share(&model->top5, out);
+        if (has_top5) add_share(&model->top5, out);
         pada_text_add(out, "<td>");
         pada_html_number(out, model->loss, 4);
         pada_text_add(out, "</td></tr>\n");

@@ -90,9 +90,12 @@ static void add_line(const pada_retrain_results *results, const pada_retrain_res
     pada_wilson_interval(found->top1, found->n_images, &low, &high);
     pada_text_add(out, "  %s  top-1 %.2f %% [%.2f, %.2f]", r->name,
                   100.0 * found->top1 / found->n_images, low, high);
-    pada_wilson_interval(found->top5, found->n_images, &low, &high);
-    pada_text_add(out, "  top-5 %.2f %% [%.2f, %.2f]  loss %.4f  %d %s images",
-                  100.0 * found->top5 / found->n_images, low, high, found->loss, found->n_images,
+    if (pada_class_report_has_top5(r->report)) {
+        pada_wilson_interval(found->top5, found->n_images, &low, &high);
+        pada_text_add(out, "  top-5 %.2f %% [%.2f, %.2f]", 100.0 * found->top5 / found->n_images,
+                      low, high);
+    }
+    pada_text_add(out, "  loss %.4f  %d %s images", found->loss, found->n_images,
                   pada_split_name(results->split));
     if (!isnan(r->val_top1))
         pada_text_add(out, "  (chosen by %.2f %% of %s%s)", r->val_top1,

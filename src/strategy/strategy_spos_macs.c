@@ -35,7 +35,8 @@ static pada_status make_ranges(spos_macs *s, const pada_slot_costs *costs,
         const int64_t max = all->smallest + (k + 1) * width / N_RANGES;
         PADA_TRY(pada_cost_count_create(&s->ranges[k], space, costs, min, max));
         if (pada_cost_count_summary(s->ranges[k])->n_inside == 0)
-            return PADA_FAIL(PADA_EINVAL, "method spos_macs: space %s has no path in range %d of %d",
+            return PADA_FAIL(PADA_EINVAL,
+                             "method spos_macs: space %s has no path in range %d of %d",
                              space->ops->name, k + 1, N_RANGES);
     }
     return PADA_OK;

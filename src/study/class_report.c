@@ -107,6 +107,11 @@ static pada_share share_of(int count, int n)
     return share;
 }
 
+bool pada_class_report_has_top5(const pada_class_report *r)
+{
+    return pada_has_top5(r->n_classes);
+}
+
 int pada_class_report_n_images(const pada_class_report *r)
 {
     return r->n_images;
@@ -163,7 +168,7 @@ void pada_class_report_print(const pada_class_report *r, const char *const *name
 
     pada_text_add(out, "images %d", r->n_images);
     print_share("  top-1", &top1, out);
-    print_share("  top-5", &top5, out);
+    if (pada_class_report_has_top5(r)) print_share("  top-5", &top5, out);
     pada_text_add(out, "\n");
     for (int c = 0; c < r->n_classes; c++) {
         const pada_share recall = pada_class_report_recall(r, c);

@@ -29,6 +29,12 @@ typedef struct pada_share {
     double percent, low, high;
 } pada_share;
 
+/* Whether top-5 says anything. */
+static inline bool pada_has_top5(int n_classes)
+{
+    return n_classes > 5;
+}
+
 /* n_classes is at least 1; too many for a matrix is PADA_EINVAL. */
 pada_status pada_class_report_create(pada_class_report **out, int n_classes);
 void pada_class_report_destroy(pada_class_report *r); /* NULL is fine */
@@ -39,6 +45,7 @@ pada_status pada_class_report_add(pada_class_report *r, const float *logits, con
                                   int n);
 
 int pada_class_report_n_images(const pada_class_report *r);
+bool pada_class_report_has_top5(const pada_class_report *r);
 pada_share pada_class_report_top(const pada_class_report *r, int k); /* k is 1 or 5 */
 pada_share pada_class_report_recall(const pada_class_report *r, int c);
 pada_share pada_class_report_precision(const pada_class_report *r, int c);
