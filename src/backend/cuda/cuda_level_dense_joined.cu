@@ -6,8 +6,9 @@
  *   arrived -> convert -> left [pixel][channel] -> tensor cores -> right [pixel][channel], float -> what results meet -> memory
  *
  * Pieces of the next tile are copied to shared memory (`arrived`) as soon as those of this one have been used. The block
- * meets twice in a tile, where matrices are read otherwise than they were written. Fragments are in the order of cuda_level_dense.cuh, W = 4, which is why plain loads do
- * without ldmatrix, and four neighbouring channels are written at once. Sums over the batch stay in registers. */
+ * meets twice in a tile, where matrices are read otherwise than they were written. Fragments are in the order of
+ * cuda_level_dense.cuh, W = 4, so that four neighbouring channels are written at once. Sums over the batch stay in
+ * registers. */
 #include "backend/cuda/cuda_level_dense_pieces.cuh"
 #include "backend/cuda/cuda_level_dense_result.cuh"
 

@@ -36,9 +36,10 @@ enum {
     DEPTH_DEVICE = 132,            /* multiprocessors of an H200, .. */
     DEPTH_SHARED = 227 * 1024,     /* .. the shared memory of one, .. */
     DEPTH_RESERVED = 2048, /* .. and what a block takes of it beside its own: a depth_block */
-    /* What every device has: of window, weights and coefs, in words; backward of all, in bytes. */
+    /* What every device has: of window, weights and coefs, in words; backward of all, in bytes, and a few less, since another
+     * job of a launch may want more threads. */
     DEPTH_WORDS = 48 * 256 - 256,
-    DEPTH_MOST = 96 * 1024
+    DEPTH_MOST = 92 * 1024
 };
 
 static_assert(DEPTH_CHANNELS / 2 * DEPTH_SLOTS <= DEPTH_THREADS, "threads of the widest chunk");
