@@ -202,14 +202,8 @@ static __device__ __forceinline__ void convert(const cuda_level_conv &j, const p
     if (BACK) dense_read_floats<8>(coefs + period, slope.b);
     dense_read_floats<8>(coefs + (BACK ? 2 : 1) * period, slope.c);
     for (int i = 16 * at.first; i < bytes; i += step, to += next) {
-        cuda_raw<8> value = dense_read_piece(values + i);
-        if (normed) {
-            cuda_raw<8> other = {};
-            if (BACK) other = dense_read_piece(others + i);
-            value = dense_convert_piece<BACK>(act, slope, value, other);
-        } else if (!BACK) {
-            dense_act_piece(act, &value);
-        }
+        const cuda_raw<8> value =
+            dense_prepare_piece<BACK>(normed, act, slope, values + i, others + i);
         if (straight) {
             cuda_store_shared8(cuda_shared_address(to), value.pair[0], value.pair[2]);
             cuda_store_shared8(cuda_shared_address(to + 8), value.pair[1], value.pair[3]);

@@ -164,4 +164,21 @@ static __device__ __forceinline__ void dense_act_piece(pada_act act, cuda_raw<8>
     if (act == PADA_ACT_RELU6) dense_limit_piece(piece);
 }
 
+/* A piece that has arrived, as products read it. `others`: of z, not read forward. */
+template <bool BACK>
+static __device__ __forceinline__ cuda_raw<8> dense_prepare_piece(bool normed, pada_act act,
+                                                                  const cuda_slope<8> &slope,
+                                                                  const char *values,
+                                                                  const char *others)
+{
+    cuda_raw<8> value = dense_read_piece(values), other = {};
+
+    if (normed) {
+        if (BACK) other = dense_read_piece(others);
+        return dense_convert_piece<BACK>(act, slope, value, other);
+    }
+    if (!BACK) dense_act_piece(act, &value);
+    return value;
+}
+
 #endif

@@ -201,14 +201,7 @@ static __device__ __forceinline__ void convert(bool normed, pada_act act, int ch
     for (int i = 16 * at.first; i < 2 * pixels * channels; i += step, to += next) {
         cuda_raw<8> value = {};
         if (i < bytes) {
-            value = dense_read_piece(values + i);
-            if (normed) {
-                cuda_raw<8> other = {};
-                if (DZ) other = dense_read_piece(others + i);
-                value = dense_convert_piece<DZ>(act, slope, value, other);
-            } else if (!DZ) {
-                dense_act_piece(act, &value);
-            }
+            value = dense_prepare_piece<DZ>(normed, act, slope, values + i, DZ ? others + i : NULL);
             if (i + 16 > bytes) value.pair[2] = value.pair[3] = 0;
         }
         if (straight) {
