@@ -26,7 +26,10 @@ def add_arguments(parser, paths):
 def read_arch(args):
     """--arch, in any dialect, as PyTorch's side reads it."""
     command = [args.pada, "arch", "--space", args.space, args.arch]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    answer = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
+    if answer.returncode != 0:  # pada has said why
+        sys.exit(answer.returncode)
+    return answer.stdout.strip()
 
 
 def prepare(args, folder):
