@@ -39,20 +39,22 @@ class Captured:
     def __init__(self, run):
         self.run, self.graphs, self.pool = run, {}, torch.cuda.graph_pool_handle()
 
-    def __call__(self, path):
+    def capture(self, path):
         key = json.dumps(path)
-        if key not in self.graphs:
-            stream = torch.cuda.Stream()
-            stream.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(stream):
-                for _ in range(3):
-                    self.run(path)
-            torch.cuda.current_stream().wait_stream(stream)
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph, pool=self.pool):
+        if key in self.graphs:
+            return
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(3):
                 self.run(path)
-            self.graphs[key] = graph
-        self.graphs[key].replay()
+        torch.cuda.current_stream().wait_stream(stream)
+        self.graphs[key] = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graphs[key], pool=self.pool):
+            self.run(path)
+
+    def __call__(self, path):
+        self.graphs[json.dumps(path)].replay()
 
 
 def main():
@@ -77,6 +79,8 @@ def main():
     print(json.dumps({"torch": torch.__version__, "device": torch.cuda.get_device_name()}), flush=True)
     for line in sys.stdin:
         path = json.loads(line)
+        if "graph" in wanted:
+            run.capture(path)
         torch.cuda.synchronize()
         start = time.perf_counter()
         for _ in range(args.burst):
