@@ -99,6 +99,7 @@ typedef struct pada_backend {
     void (*write)(pada_device *device, void *buffer, pada_range range, const double *from);
     void (*read)(pada_device *device, const void *buffer, pada_range range, double *to);
     void (*read_i32)(pada_device *device, const int32_t *buffer, pada_range range, int32_t *to);
+    void (*write_i32)(pada_device *device, int32_t *buffer, pada_range range, const int32_t *from);
 
     /* Layout: bytes of one image of a tensor, and of one value per channel. Multiples of
      * PADA_ALIGN. */
@@ -125,10 +126,8 @@ typedef struct pada_backend {
      * the same batches, in the same order: each on its share of the images, of which sums are exchanged. What a
      * program leaves (results, gradients, statistics) is the same everywhere, and the same bits as without a team;
      * tensors are there for the own share only. A failure of the team stays with the device (`finish`). `team` NULL
-     * ends it. A size that images cannot be divided by is PADA_EUNSUPPORTED. NULL: the backend cannot.
-     * With local_norms each share is a batch of its own for the batch norms of training programs, and running statistics
-     * are those of process 0: fewer messages, and other numbers, which depend on how many processes there are. */
-    pada_status (*divide)(pada_device *device, pada_team *team, bool local_norms);
+     * ends it. A size that images cannot be divided by is PADA_EUNSUPPORTED. NULL: the backend cannot. */
+    pada_status (*divide)(pada_device *device, pada_team *team);
     /* The images [*first, *end) of a batch of n that this process works on; it reads no others. */
     void (*share)(const pada_device *device, int n_images, int *first, int *end);
 

@@ -42,6 +42,13 @@ pada_status pada_team_fill(pada_team *team, void *all, const size_t *first);
 pada_status pada_team_broadcast(pada_team *team, void *data, size_t bytes, int root);
 /* Sends `out` to another process and gets as many bytes from it, which makes the same call. */
 pada_status pada_team_exchange(pada_team *team, int peer, const void *out, void *in, size_t bytes);
+/* Everybody gets the sums of n numbers over the processes, added as a binary tree: at every level a process adds what the
+ * one at that distance has, from `distance` on, processes in between having the same numbers. The size of the team over
+ * `distance` is a power of two; `incoming` is room for n numbers. */
+pada_status pada_team_add_floats(pada_team *team, int distance, float *sums, float *incoming,
+                                 int64_t n);
+pada_status pada_team_add_doubles(pada_team *team, int distance, double *sums, double *incoming,
+                                  int64_t n);
 /* Returns when everybody is here. */
 pada_status pada_team_barrier(pada_team *team);
 /* Whether any process says so; everybody gets the same answer. */

@@ -140,6 +140,7 @@ void pada_engine_destroy(pada_engine *e)
         pada__log_free(e);
         pada__tally_free(e);
         pada__kept_grads_free(e);
+        pada__shards_free(e);
         pada__statistics_free(e);
     }
     pada__plans_free(e);
@@ -187,7 +188,7 @@ int64_t pada_engine_memory_bytes(const pada_engine *e)
 {
     const int n_buffers = 1 + (e->grads != NULL) + (e->saved_weights != NULL) +
                           (e->differences != NULL) + (e->ema.average != NULL) +
-                          pada__states_count(e, &e->states) +
+                          (e->shards.grads != NULL) + pada__states_count(e, &e->states) +
                           pada__states_count(e, &e->saved_states) +
                           pada__states_count(e, &e->other_states) + pada__kept_grads_count(e);
     const int64_t statistics = e->statistics_buffer ? pada_params_elements(e->statistics_map) : 0;
@@ -247,29 +248,40 @@ pada_status pada_engine_hold(pada_engine *e, const pada_dataset *data, pada_spli
     return PADA_OK;
 }
 
-pada_status pada_engine_divide(pada_engine *e, pada_team *team, bool local_norms)
+pada_status pada_engine_divide(pada_engine *e, pada_team *team, int shards)
 {
-    if (!team && !e->is_divided) return PADA_OK;
+    PADA_TRY(pada__shards_begin(e, team, shards));
+    if (shards > 0 || !team) {
+        if (!e->is_divided) return PADA_OK;
+        team = NULL;
+    }
     if (!e->backend->divide)
-        return PADA_FAIL(
-            PADA_EUNSUPPORTED,
-            "the %s backend does not divide batches among processes; --backend cpu does",
-            e->backend->name);
-    if (team && local_norms && e->gate)
         return PADA_FAIL(PADA_EUNSUPPORTED,
-                         "--norm local: the gate of blocks learns from norms of the whole batch");
+                         "the %s backend does not divide batches among processes; --norm local and "
+                         "--backend cpu do",
+                         e->backend->name);
     e->is_prepared = false; /* there is more to make room for */
     e->is_divided = team != NULL;
-    return e->backend->divide(e->device, team, local_norms);
+    return e->backend->divide(e->device, team);
 }
 
-void pada_engine_share(const void *engine, int n, int *first, int *end)
+void pada_engine_eval_share(const void *engine, int n, int *first, int *end)
 {
     const pada_engine *e = engine;
 
     *first = 0;
     *end = n;
     if (e->is_divided) e->backend->share(e->device, n, first, end);
+}
+
+void pada_engine_train_share(const void *engine, int n, int *first, int *end)
+{
+    const pada_engine *e = engine;
+
+    if (e->shards.n > 0)
+        pada__shards_share(e, n, first, end);
+    else
+        pada_engine_eval_share(e, n, first, end);
 }
 
 pada_status pada_engine_check_data(const pada_engine *e, const pada_dataset *data)
@@ -296,17 +308,11 @@ static void mark_active(pada_engine *e, const pada_path *path)
     }
 }
 
-pada_status pada__forward(pada_engine *e, const pada_path *path, const pada_batch *batch,
-                          pada_mode mode, const forward_options *options)
+pada_status pada__bind_pass(pada_engine *e, const pada_path *path, const pada_batch *batch,
+                            pada_mode mode, const forward_options *options,
+                            const pada_results *results)
 {
-    pada_path routed = *path;
-
-    PADA_ASSERT(mode == PADA_EVAL || e->mode == PADA_TRAIN);
-    PADA_ASSERT(batch->images || (batch->picks && e->held[batch->split]));
-    PADA_TRY(check_batch(e, batch));
-    if (!options->routed) pada__route(e, path, &routed);
-    PADA_TRY(pada__plan_path(e, &routed, batch->n, mode, options));
-    const pada_program *program = pada__program(e);
+    PADA_TRY(pada__plan_path(e, path, batch->n, mode, options));
     e->bindings = (pada_bindings){
         .params = e->weights,
         .grads = e->grads,
@@ -320,15 +326,33 @@ pada_status pada__forward(pada_engine *e, const pada_path *path, const pada_batc
         .drops = e->drops,
         .taps = e->taps,
         .align = options->align,
-        .results =
-            mode == PADA_TRAIN ? pada__log_results(e, batch->n) : pada__tally_results(e, batch->n),
+        .results = *results,
     };
     pada__statistics_bind(e, mode, options, &e->bindings);
+    return PADA_OK;
+}
+
+pada_status pada__forward(pada_engine *e, const pada_path *path, const pada_batch *batch,
+                          pada_mode mode, const forward_options *options)
+{
+    pada_path routed = *path;
+
+    PADA_ASSERT(mode == PADA_EVAL || e->mode == PADA_TRAIN);
+    PADA_ASSERT(batch->images || (batch->picks && e->held[batch->split]));
+    PADA_TRY(check_batch(e, batch));
+    if (!options->routed) pada__route(e, path, &routed);
+    const pada_results results =
+        mode == PADA_TRAIN ? pada__log_results(e, batch->n) : pada__tally_results(e, batch->n);
+    if (mode == PADA_TRAIN && e->shards.n > 0) {
+        PADA_TRY(pada__shards_forward(e, &routed, batch, options, &results));
+    } else {
+        PADA_TRY(pada__bind_pass(e, &routed, batch, mode, options, &results));
+        e->backend->run(e->device, pada__program(e), &e->bindings, 0, pada__program(e)->n_forward);
+    }
     e->last_mode = mode;
     e->last_n = batch->n;
     e->last_path = routed;
     if (mode == PADA_TRAIN) mark_active(e, &routed);
-    e->backend->run(e->device, program, &e->bindings, 0, program->n_forward);
     pada__log_work(e);
     if (mode == PADA_TRAIN) pada__log_pass(e);
     return PADA_OK;
@@ -345,8 +369,11 @@ void pada_engine_backward(pada_engine *e)
     const pada_program *program = pada__program(e);
 
     PADA_ASSERT(e->last_mode == PADA_TRAIN && e->last_n > 0);
-    e->backend->run(e->device, program, &e->bindings, program->n_forward,
-                    program->n_stages - program->n_forward);
+    if (e->shards.n > 0)
+        pada__shards_backward(e);
+    else
+        e->backend->run(e->device, program, &e->bindings, program->n_forward,
+                        program->n_stages - program->n_forward);
 }
 
 /* The groups that have a gradient, into e->active. */
@@ -462,9 +489,15 @@ pada_status pada_engine_inner_step(pada_engine *e, const pada_optim *optim, pada
     return move(e, optim, list_active(e), NULL, stats);
 }
 
+pada_status pada__finish(pada_engine *e)
+{
+    PADA_TRY(pada_backend_finish(e->backend, e->device));
+    return pada_team_failure(e->shards.team);
+}
+
 pada_status pada_engine_finish(pada_engine *e)
 {
-    return pada_backend_finish(e->backend, e->device);
+    return pada__finish(e);
 }
 
 pada_status pada_engine_adopt(pada_engine *e)

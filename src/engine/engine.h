@@ -80,12 +80,23 @@ pada_status pada_engine_hold(pada_engine *e, const pada_dataset *data, pada_spli
 /* Whether it has them. False on backends that read the host's memory. */
 bool pada_engine_holds(const pada_engine *e, const pada_dataset *data, pada_split split);
 
-/* From now on the processes of a team, which make the same calls, divide the images of every batch among them
- * (backend.h); NULL ends it. A backend that cannot, and local norms where a gate learns from the sums of norms, are
- * PADA_EUNSUPPORTED. The engine never closes a team. */
-pada_status pada_engine_divide(pada_engine *e, pada_team *team, bool local_norms);
-/* The images [*first, *end) of a batch of n that this process reads; labels it reads of all. For loaders. */
-void pada_engine_share(const void *engine, int n, int *first, int *end);
+/* From now on the processes of a team, which make the same calls, work on every batch together; NULL, 0 ends it. The engine
+ * never closes a team.
+ *
+ * shards 0: they divide the images of all passes and end with the bits of one process (backend.h); a backend that cannot
+ * is PADA_EUNSUPPORTED.
+ * shards > 0, with or without a team: training passes cut their batch into so many shards, of which every process has equally
+ * many. Batch norms are over the images of a shard, running statistics those of the first one; gradients and
+ * results are the same for any number of processes. Other passes are not divided: everybody makes them. A gate that learns from
+ * the sums of norms, and passes that compare features, are PADA_EUNSUPPORTED; a number that is no power of two, or larger
+ * than PADA_MAX_SHARDS, or no multiple of the processes, is PADA_EINVAL. Of a batch with fewer images some shards are
+ * empty. */
+enum { PADA_MAX_SHARDS = 64 };
+pada_status pada_engine_divide(pada_engine *e, pada_team *team, int shards);
+/* The images [*first, *end) of a batch of n that this process reads, in training passes and in others; labels it reads of
+ * all. For loaders. */
+void pada_engine_train_share(const void *engine, int n, int *first, int *end);
+void pada_engine_eval_share(const void *engine, int n, int *first, int *end);
 
 /* PADA_EINVAL if the network has other classes or reads images of another size. */
 pada_status pada_engine_check_data(const pada_engine *e, const pada_dataset *data);

@@ -26,6 +26,9 @@ static pada_status make_room(pada_engine *e)
 pada_status pada_engine_keep_taps(pada_engine *e, const pada_path *path, const pada_batch *batch)
 {
     PADA_ASSERT(e->mode == PADA_TRAIN);
+    if (e->shards.n > 0)
+        return PADA_FAIL(PADA_EUNSUPPORTED,
+                         "--norm local: features are compared over a whole batch");
     PADA_TRY(make_room(e));
     PADA_TRY(pada__forward(e, path, batch, PADA_EVAL, &(forward_options){.taps = true}));
     e->n_kept = batch->n;

@@ -249,8 +249,7 @@ pada_status pada__log_fetch(pada_engine *e)
     if (log->cap_steps == 0) return PADA_OK;
     fetch_images(e);
     fetch_steps(e);
-    if (first < log->n_steps)
-        PADA_TRY(pada_backend_finish(e->backend, e->device)); /* the real reason, if any */
+    if (first < log->n_steps) PADA_TRY(pada__finish(e)); /* the real reason, if any */
     for (int i = 0; i < log->n_steps; i++) /* again and again, until the log is emptied */
         if (!isfinite(log->grad_norms[i]))
             return PADA_FAIL(PADA_ENUMERIC, "gradient norm is %g in step %d of the log",

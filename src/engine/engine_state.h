@@ -69,6 +69,20 @@ typedef struct engine_tally {
     bool open; /* between begin and end */
 } engine_tally;
 
+/* Training passes in shards (engine.h); n 0: they are not. */
+typedef struct engine_shards {
+    pada_team *team;
+    int n, first, end;      /* all; own ones */
+    int last;               /* whose backward pass is to come; -1: none */
+    pada_bindings bindings; /* of that one */
+    void *grads;            /* its gradient, with the map of the parameters */
+    pada_range *ranges;     /* of the path, n_sums numbers together */
+    int n_ranges;
+    int64_t n_sums;
+    void *sums;      /* [own ones + 1, n_sums] in the backend's element type */
+    double *numbers; /* for conversions */
+} engine_shards;
+
 /* What a pass does besides the usual. */
 typedef struct forward_options {
     bool taps;    /* kept (PADA_EVAL) or compared (PADA_TRAIN) */
@@ -162,6 +176,7 @@ struct pada_engine {
     engine_variance variance;
     engine_ema ema;
     engine_tally tally;
+    engine_shards shards;
 };
 
 /* engine_plan.c: builds, simplifies and plans the network of a path and makes room for it, unless that
@@ -176,6 +191,21 @@ void pada__plans_free(pada_engine *e);
 /* engine.c: pada_engine_forward and more. */
 pada_status pada__forward(pada_engine *e, const pada_path *path, const pada_batch *batch,
                           pada_mode mode, const forward_options *options);
+/* Plans a pass of a path that has its blocks, and sets e->bindings for it. */
+pada_status pada__bind_pass(pada_engine *e, const pada_path *path, const pada_batch *batch,
+                            pada_mode mode, const forward_options *options,
+                            const pada_results *results);
+/* Waits for the backend; a failure there, or of the team that has shards. */
+pada_status pada__finish(pada_engine *e);
+
+/* engine_shards.c: n 0 or 1 ends it. The images of a training pass that this process reads; the two halves of such a
+ * pass, for a path that has its blocks. */
+pada_status pada__shards_begin(pada_engine *e, pada_team *team, int n);
+void pada__shards_free(pada_engine *e);
+void pada__shards_share(const pada_engine *e, int n, int *first, int *end);
+pada_status pada__shards_forward(pada_engine *e, const pada_path *path, const pada_batch *batch,
+                                 const forward_options *options, const pada_results *results);
+void pada__shards_backward(pada_engine *e);
 
 /* engine_statistics.c: declares them and makes the buffer; gives it back. */
 pada_status pada__statistics_create(pada_engine *e);

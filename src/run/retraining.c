@@ -162,7 +162,7 @@ static pada_status open_all(pada_retraining *r, const pada_options *options,
     PADA_TRY(open_data(r, host));
     PADA_TRY(choose_network(r, host));
     PADA_TRY(pada_host_threads(host, &r->engine_args));
-    pada_host_together(host, &r->together_args);
+    PADA_TRY(pada_host_together(host, &r->together_args));
     PADA_TRY(pada_evaluator_create(
         &r->evaluator,
         &(pada_evaluator_desc){.data = r->data, .split = r->test, .batch_size = batch_size}));
@@ -209,7 +209,7 @@ static pada_status train(pada_retraining *r, const pada_options *options,
                                            .start = pada_text_str(&start),
                                            .team = host->team,
                                            .tells_traffic = !host->is_quiet,
-                                           .local_norms = r->together_args.norm == PADA_NORM_LOCAL,
+                                           .shards = (int)r->together_args.shards,
                                            .build = pada_run_build(),
                                            .best = keeps_best(r) ? &r->about : NULL,
                                            .checkpoint_seconds = r->train_args.checkpoint_seconds,

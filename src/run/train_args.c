@@ -34,12 +34,14 @@ const pada_opt pada_together_options[] = {
      .offset = offsetof(pada_together_args, norm),
      .default_value = "exact",
      .choices = "exact|local", /* in the order of pada_norm_scope */
-     .help = "batch norms of several processes: as one process, or each over its own images"},
-    {.name = "processes",
+     .help = "batch norms over the whole batch, or over each of its shards"},
+    {.name = "shards",
      .type = PADA_OPT_INT,
-     .offset = offsetof(pada_together_args, processes),
-     .min = 1,    /* 0, which it is without local norms, is not written */
-     .max = 1e6}, /* hidden: config.yaml says so */
+     .offset = offsetof(pada_together_args, shards),
+     .min = 1, /* 0, which it is without local norms, is not written */
+     .max = PADA_MAX_SHARDS,
+     .meta = "N",
+     .help = "parts of a batch with --norm local (default: one for each process)"},
     {.name = NULL},
 };
 

@@ -14,12 +14,11 @@ typedef enum pada_norm_scope { PADA_NORM_EXACT, PADA_NORM_LOCAL } pada_norm_scop
 
 /* Of commands whose processes train together. */
 typedef struct pada_together_args {
-    int norm; /* pada_norm_scope */
-    /* no option of people: with local norms, how many processes the run belongs to; else 0 */
-    int64_t processes;
+    int norm;       /* pada_norm_scope */
+    int64_t shards; /* with local norms, how many; else 0 */
 } pada_together_args;
 
-extern const pada_opt pada_together_options[]; /* --norm */
+extern const pada_opt pada_together_options[]; /* --norm --shards */
 extern const pada_opt pada_train_options[];    /* --max-seconds --checkpoint-seconds --quiet */
 
 /* Makes an engine for the optimiser and the batches of a recipe that also takes batches of `batch_size`.

@@ -110,7 +110,7 @@ static pada_status open_all(pada_training *t, const pada_training_host *host)
     PADA_TRY(pada_space_for_data(&t->space, &t->space_args, t->data));
     if (t->ops) PADA_TRY(pada_subspace_parse(&t->within, &t->space, t->ops, "--ops"));
     PADA_TRY(pada_host_threads(host, &t->engine_args));
-    pada_host_together(host, &t->together_args);
+    PADA_TRY(pada_host_together(host, &t->together_args));
     return pada_training_engine(&t->engine, &t->engine_args, &t->space, t->strategy->statistics,
                                 t->data, &t->recipe, (int)t->recipe.batch_size);
 }
@@ -136,7 +136,7 @@ static pada_status train(pada_training *t, const char *config, const char *start
     desc.start = start;
     desc.team = host->team;
     desc.tells_traffic = !host->is_quiet;
-    desc.local_norms = t->together_args.norm == PADA_NORM_LOCAL;
+    desc.shards = (int)t->together_args.shards;
     desc.build = pada_run_build();
     desc.checkpoint_seconds = t->train_args.checkpoint_seconds;
     desc.checkpoint_steps = t->checkpoint_steps;

@@ -58,14 +58,19 @@ pada_status pada_host_threads(const pada_training_host *host, pada_engine_args *
     return st;
 }
 
-void pada_host_together(const pada_training_host *host, pada_together_args *args)
+pada_status pada_host_together(const pada_training_host *host, pada_together_args *args)
 {
     char text[120];
 
-    args->processes = args->norm == PADA_NORM_LOCAL ? pada_team_size(host->team) : 0;
-    if (!host->team || args->processes == 0 || host->is_quiet) return;
+    if (args->norm == PADA_NORM_EXACT) {
+        if (args->shards == 0) return PADA_OK;
+        return PADA_FAIL(PADA_EINVAL, "--shards %d: goes with --norm local", (int)args->shards);
+    }
+    if (args->shards == 0) args->shards = pada_team_size(host->team);
+    if (!host->team || host->is_quiet) return PADA_OK;
     snprintf(text, sizeof text,
-             "--norm local: weights depend on how many processes there are, and belong to %d",
-             (int)args->processes);
+             "--norm local: weights depend on how many shards a batch has, here %d",
+             (int)args->shards);
     pada_host_say(host, text);
+    return PADA_OK;
 }

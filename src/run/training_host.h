@@ -22,8 +22,8 @@ pada_status pada_host_open_data(const pada_training_host *host, pada_dataset **o
                                 pada_data_args *args, const pada_dataset_desc *desc);
 /* Of processes that share CPUs, each takes its part, unless it was told how many threads to take. */
 pada_status pada_host_threads(const pada_training_host *host, pada_engine_args *args);
-/* A run with local norms belongs to as many processes as begin it. */
-void pada_host_together(const pada_training_host *host, pada_together_args *args);
+/* With local norms a run has as many shards as it was begun with: --shards, or the processes. PADA_EINVAL: --shards without. */
+pada_status pada_host_together(const pada_training_host *host, pada_together_args *args);
 /* A line for people. */
 void pada_host_say(const pada_training_host *host, const char *text);
 

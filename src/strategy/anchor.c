@@ -59,6 +59,9 @@ pada_status pada_anchor_init(pada_anchor *anchor, const pada_strategy_env *env,
     anchor->env = env;
     anchor->settings = *settings;
     if (settings->align == 0) return PADA_OK;
+    if (env->is_cut)
+        return PADA_FAIL(PADA_EUNSUPPORTED,
+                         "--norm local: features of an anchor are those of a whole batch");
     draw_first(env, &anchor->path);
     /* an epoch may begin anywhere between two comparisons */
     const int64_t most = (pada_strategy_steps(env) + settings->every - 1) / settings->every + 1;

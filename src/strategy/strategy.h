@@ -31,6 +31,7 @@ typedef struct pada_strategy_env {
     const int32_t *images; /* [n_images + n_held_out] the image that a number means */
     int n_epochs, batch_size;
     int accumulate; /* batches of a step, of which the last one of an epoch may have fewer; 0: 1 */
+    bool is_cut;    /* training passes cut batches into shards (engine.h) */
     int n_threads;  /* that make batches; 0: the machine's default */
     uint64_t seed;
 } pada_strategy_env;

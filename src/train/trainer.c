@@ -52,7 +52,7 @@ static pada_status make_loaders(trainer *t)
                              .batch_size = (int)recipe->batch_size,
                              .seed = recipe->seed,
                              .augment = recipe->augment,
-                             .share = pada_engine_share,
+                             .share = pada_engine_train_share,
                              .reader = t->desc->engine,
                              .n_threads = t->env.n_threads};
 
@@ -144,7 +144,7 @@ pada_status pada__trainer_begin(trainer *t)
     const pada_recipe *recipe = desc->recipe;
 
     PADA_TRY(pada_engine_check_data(desc->engine, desc->data));
-    PADA_TRY(pada_engine_divide(desc->engine, desc->team, desc->local_norms));
+    PADA_TRY(pada_engine_divide(desc->engine, desc->team, desc->shards));
     t->env = (pada_strategy_env){.space = pada_engine_space(desc->engine),
                                  .within = desc->within,
                                  .params = pada_engine_params(desc->engine),
@@ -153,6 +153,7 @@ pada_status pada__trainer_begin(trainer *t)
                                  .n_epochs = (int)recipe->epochs,
                                  .batch_size = (int)recipe->batch_size,
                                  .accumulate = (int)recipe->accumulate,
+                                 .is_cut = desc->shards > 1,
                                  .n_threads = pada_engine_threads(desc->engine),
                                  .seed = recipe->seed};
     PADA_TRY(choose_images(t));
@@ -190,7 +191,7 @@ void pada__trainer_end(trainer *t)
     if (t->strategy && t->desc->strategy->deinit) t->desc->strategy->deinit(t->strategy);
     pada_loader_destroy(t->loader);
     pada_validation_deinit(&t->validation);
-    (void)pada_engine_divide(t->desc->engine, NULL, false);
+    (void)pada_engine_divide(t->desc->engine, NULL, 0);
     pada_free(t->strategy);
     pada_free(t->images_of);
     pada_free(t->labels);

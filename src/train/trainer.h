@@ -67,7 +67,7 @@ typedef struct pada_train_desc {
     pada_team *team;
     bool
         tells_traffic; /* of a team: messages about who has done what, and at the end about its messages */
-    bool local_norms; /* of a team: each process normalises by its own images (backend.h) */
+    int shards; /* of a batch, each of which is normalised by itself (engine.h); 0: batches are whole */
     const char *
         build; /* what must be the same in all processes of a team, besides `config` and the images; or NULL */
     /* of the one network: what validates better than ever is kept (keeper.h); NULL: not. Needs `run` and `validate`. */

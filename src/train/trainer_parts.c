@@ -52,7 +52,7 @@ bool pada__trainer_has_parts(const trainer *t)
 {
     const pada_timetable_entry *now = &t->now;
 
-    if (t->table.n_phases == 1 || t->desc->local_norms) return false;
+    if (t->table.n_phases == 1 || t->desc->shards > 0) return false;
     return now->first && t->position[1] == 0 && now->what.final &&
            (t->desc->team || is_begun(t->home));
 }
@@ -303,7 +303,7 @@ pada_status pada__trainer_run_parts(trainer *t)
 
     PADA_TRY(pada__trainer_save(t));
     PADA_TRY(pada_team_barrier(desc->team));
-    PADA_TRY(pada_engine_divide(desc->engine, NULL, false));
+    PADA_TRY(pada_engine_divide(desc->engine, NULL, 0));
     PADA_TRY(pada_farm_open(&s.farm, &(pada_farm_desc){.team = desc->team,
                                                        .task_bytes = sizeof(int),
                                                        .result_bytes = sizeof(bool),

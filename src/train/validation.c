@@ -41,7 +41,7 @@ pada_status pada_validation_init(pada_validation *what, pada_engine *e, const pa
         &(pada_loader_desc){.data = data,
                             .split = split,
                             .batch_size = batch_size < available ? batch_size : available,
-                            .share = pada_engine_share,
+                            .share = pada_engine_eval_share,
                             .reader = e,
                             .held = pada_engine_holds(e, data, split)});
 }

@@ -114,17 +114,41 @@ pada $options --out "$run"
 expect_rc 0
 expect_same "$work/pada" "$run"
 
-# ---- local norms: other numbers, of so many processes
+# ---- local norms: the same bits by any number of processes, on any backend, where the number of shards is the same
+cut="--norm local --shards 4"
+counts='2 4'
+# shellcheck disable=SC2086
+same_bits shards train --method pada $small --epochs 2 --validate 100 $cut
+# shellcheck disable=SC2086
+counts=4 same_bits ref_shards train --method fairnas $small --backend ref --batch-size 30 --hold-out 0.9 --epochs 1 --validate 0 $cut
+# shellcheck disable=SC2086
+counts=2 same_bits retrain_shards retrain --space macro --arch 01201201 --image-size 16 --channels 4 --batch-size 250 --threads 1 \
+    --quiet --epochs 1 --ema 0.9 --validate 100 $cut
 team 2 train --method spos $small --epochs 1 --norm local --out "$work/local" --max-seconds 0.001
 expect_rc 75
 team 4 train --method spos $small --epochs 1 --norm local --out "$work/local"
 expect_rc 2
-expect_err 'processes ( 2 there, 4 here)'
-team 2 train --method spos $small --epochs 1 --norm local --out "$work/local"
+expect_err 'shards ( 2 there, 4 here)'
+pada train --method spos $small --epochs 1 --norm local --shards 2 --out "$work/local"
 expect_rc 0
+team 2 train --method spos $small --epochs 1 --norm local --out "$work/local2"
+expect_rc 0
+expect_same "$work/local" "$work/local2"
 team 2 train --method close $small --epochs 1 --norm local --blocks 2 --out "$work/x"
 expect_rc 1
 expect_err '--norm local: the gate of blocks'
+pada train --method magic_a $small --epochs 1 $cut --out "$work/x"
+expect_rc 1
+expect_err '--norm local: features of an anchor'
+pada train --method spos $small --shards 4 --out "$work/x"
+refused 2 '--shards 4: goes with --norm local'
+team 4 train --method spos $small --norm local --shards 2 --out "$work/x"
+expect_rc 2
+expect_err '--shards 2: 4 processes cannot have equally many'
+team 3 train --method spos $small --norm local --out "$work/x"
+expect_rc 2
+expect_err '3 shards: a batch is cut into 2, 4, 8, 16, 32 or 64'
+check ! -e "$work/x"
 
 # ---- refusals: one line of one process, its exit code, nothing written
 team 3 train --method spos $small --out "$work/x"
@@ -132,7 +156,7 @@ expect_rc 1
 expect_err '3 processes: a batch is divided among 2, 4, 8 or 16'
 team 2 train --method spos $small --backend ref --out "$work/x"
 expect_rc 1
-expect_err 'the ref backend does not divide batches among processes'
+expect_err 'the ref backend does not divide batches among processes; --norm local and --backend cpu do'
 team 2 train --method spos $small --seed x --out "$work/x"
 refused 2 'seed'
 check ! -e "$work/x"

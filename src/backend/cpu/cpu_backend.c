@@ -91,6 +91,12 @@ static void cpu_read_i32(pada_device *d, const int32_t *buffer, pada_range range
     memcpy(to, buffer + range.first, (size_t)range.count * sizeof *to);
 }
 
+static void cpu_write_i32(pada_device *d, int32_t *buffer, pada_range range, const int32_t *from)
+{
+    (void)d;
+    memcpy(buffer + range.first, from, (size_t)range.count * sizeof *from);
+}
+
 static int64_t cpu_channel_bytes(const pada_device *d, int channels)
 {
     (void)d;
@@ -200,7 +206,7 @@ static pada_status grow_for_sums(pada_device *d, const pada_program *q, int64_t 
     PADA_TRY(grow(&d->spreads, floats));
     if (!d->team) return PADA_OK;
     PADA_TRY(grow(&d->kept, d->kept_floats));
-    PADA_TRY(grow(&d->incoming, most(most(floats, d->kept_floats), pada_cpu_count_statistics(q))));
+    PADA_TRY(grow(&d->incoming, most(floats, d->kept_floats)));
     return grow(&d->outcome, 4 * (int64_t)q->n_images);
 }
 
@@ -245,7 +251,6 @@ static pada_status cpu_prepare(pada_device *d, const pada_program *q)
                 last_node = node;
             } else if (code == PADA_CODE_NORM_SUMS) {
                 PADA_TRY(check_node(q, node));
-                if (d->local_norms) kept += 2 * pada_cpu_count_sums(q, &q->instrs[i]);
             } else if (code == PADA_CODE_LINEAR_BWD && node->x != PADA_ZERO) {
                 layer->weights = (int64_t)node->shape.c * q->nodes[node->x].shape.c;
             } else {
@@ -415,7 +420,7 @@ static pada_status cpu_plain_open(pada_device **out, int n_threads)
     const pada_backend symbol = {                                                                    \
         .name = label, .summary = text, .dtype = PADA_F32, .open = open_function, .close = cpu_close, \
         .describe = cpu_describe, .alloc = cpu_alloc, .release = cpu_release, .write = cpu_write,     \
-        .read = cpu_read, .read_i32 = cpu_read_i32, .image_bytes = pada_cpu_image_bytes, .channel_bytes = cpu_channel_bytes,         \
+        .read = cpu_read, .read_i32 = cpu_read_i32, .write_i32 = cpu_write_i32, .image_bytes = pada_cpu_image_bytes, .channel_bytes = cpu_channel_bytes,         \
         .unpack = cpu_unpack, .pack = cpu_pack, .prepare = cpu_prepare, .run = pada_cpu_run,               \
         .divide = pada_cpu_divide, .share = pada_cpu_share_of, .finish = pada_cpu_finish, \
         .peak_macs = cpu_peak_macs, \

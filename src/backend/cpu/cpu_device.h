@@ -51,7 +51,6 @@ struct pada_device {
     int cap_layers;
     cpu_buffer packed, partials, threads, sums, spreads;
     pada_team *team;                    /* NULL: this process has all images */
-    bool local_norms;                   /* of training programs */
     cpu_buffer kept, incoming, outcome; /* of a team; what others send; results of images */
     int64_t kept_floats;
     int64_t thread_floats, local_floats, scratch_floats; /* of one thread's part of `threads` */
@@ -94,10 +93,9 @@ static inline int cpu_chunk_first(int n_images, int n, int k)
 typedef struct cpu_share {
     int n_chunks, first_chunk, end_chunk;
     int n_images, first, end;
-    int n_normed; /* images that a batch norm is over: all, or those of the share */
 } cpu_share;
 
-cpu_share pada_cpu_share(const pada_device *d, const pada_program *q);
+cpu_share pada_cpu_share(const pada_device *d, int n_images);
 /* The first image of chunk k of the batch. */
 static inline int cpu_share_chunk(const cpu_share *share, int k)
 {
@@ -136,18 +134,13 @@ void pada_cpu_add_moments(const pada_program *q, const pada_bindings *b, const p
 void pada_cpu_add_spreads(const pada_program *q, const pada_bindings *b, const pada_instr *instr,
                           const cpu_share *share, const double *sums, double *spreads);
 void pada_cpu_finish_moments(const pada_program *q, const pada_bindings *b, const pada_instr *instr,
-                             int n_normed, const double *sums, const double *spreads);
+                             int n_images, const double *sums, const double *spreads);
 /* Of a sum, from those of NORM_SUMS: sums, of dy and for each of its batch norms of dy (x - mean); from those of the
- * whole batch the coefficients dx = a dy + b x + c of its batch norms, and the gradients of their scales and shifts:
- * added to the gradients, or in `kept`, both of a batch norm after the other, where that is not NULL. */
+ * whole batch the coefficients dx = a dy + b x + c of its batch norms, and the gradients of their scales and shifts. */
 void pada_cpu_add_norm_sums(const pada_program *q, const pada_bindings *b, const pada_instr *instr,
                             const cpu_share *share, double *sums);
 void pada_cpu_finish_norm_sums(const pada_program *q, const pada_bindings *b,
-                               const pada_instr *instr, int n_normed, const double *sums,
-                               float *kept);
-/* Adds to the gradients what was kept. */
-void pada_cpu_add_kept_norms(const pada_program *q, const pada_bindings *b, const pada_instr *instr,
-                             const float *kept);
+                               const pada_instr *instr, int n_images, const double *sums);
 
 /* cpu_sums.c: doubles that an instruction has in `sums`; whether it collects a gradient of weights; what is added up at
  * the end of a stage, and at the end of a pass of a team. */
@@ -159,8 +152,7 @@ void pada_cpu_finish_backward(pada_device *d, const pada_program *q, const pada_
                               const cpu_share *share);
 
 /* cpu_team.c: backend.h. */
-pada_status pada_cpu_divide(pada_device *d, pada_team *team, bool local_norms);
-bool pada_cpu_has_local_norms(const pada_device *d, const pada_program *q);
+pada_status pada_cpu_divide(pada_device *d, pada_team *team);
 void pada_cpu_share_of(const pada_device *d, int n_images, int *first, int *end);
 pada_status pada_cpu_finish(pada_device *d);
 /* Finish the tree above the own share: of n numbers, everybody has the sums of the whole batch. */
@@ -168,9 +160,6 @@ void pada_cpu_join_doubles(pada_device *d, const cpu_share *share, double *sums,
 void pada_cpu_join_floats(pada_device *d, const cpu_share *share, float *sums, int64_t n);
 /* Everybody gets what the images of everybody have given. */
 void pada_cpu_join_results(pada_device *d, const pada_program *q, const pada_bindings *b);
-int64_t pada_cpu_count_statistics(const pada_program *q); /* numbers that these are */
-/* With local norms: everybody gets the running statistics of process 0. */
-void pada_cpu_join_statistics(pada_device *d, const pada_program *q, const pada_bindings *b);
 
 /* Vector operations on ranges of parameter-shaped buffers; backend.h. */
 void pada_cpu_fill_zero(pada_device *d, void *x, const pada_range *ranges, int n);

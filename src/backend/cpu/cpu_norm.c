@@ -52,12 +52,12 @@ static float *clear_norm(const pada_program *q, const pada_bindings *b, int t)
 }
 
 /* Moves running statistics towards those of the batch. */
-static void keep_statistics(const pada_program *q, const pada_bindings *b, int t, int n_normed,
+static void keep_statistics(const pada_program *q, const pada_bindings *b, int t, int n_images,
                             const float *mean, const float *variance)
 {
     const pada_norm *norm = &q->terms[t].norm;
     const pada_shape shape = q->nodes[q->terms[t].x].shape;
-    const double count = (double)n_normed * shape.h * shape.w, share = b->momentum;
+    const double count = (double)n_images * shape.h * shape.w, share = b->momentum;
     float *kept_mean = (float *)b->statistics + norm->mean;
     float *kept_variance = (float *)b->statistics + norm->variance;
 
@@ -69,7 +69,7 @@ static void keep_statistics(const pada_program *q, const pada_bindings *b, int t
 }
 
 /* The batch norms of value v, whose statistics are there. */
-static void finish_norms(const pada_program *q, const pada_bindings *b, pada_value v, int n_normed,
+static void finish_norms(const pada_program *q, const pada_bindings *b, pada_value v, int n_images,
                          const float *variance)
 {
     const int channels = q->nodes[v].shape.c;
@@ -88,7 +88,7 @@ static void finish_norms(const pada_program *q, const pada_bindings *b, pada_val
             }
         }
         if (b->statistics && q->terms[t].norm.mean >= 0)
-            keep_statistics(q, b, t, n_normed, mean, variance);
+            keep_statistics(q, b, t, n_images, mean, variance);
     }
 }
 
@@ -150,7 +150,7 @@ void pada_cpu_add_spreads(const pada_program *q, const pada_bindings *b, const p
 {
     const pada_shape shape = q->nodes[instr->v].shape;
     const int64_t vector = cpu_vector_floats(shape.c);
-    const double pixels = (double)shape.h * shape.w, count = pixels * share->n_normed;
+    const double pixels = (double)shape.h * shape.w, count = pixels * share->n_images;
     const float *partial = work_at(b, instr->partial);
 
     for (int first = 0; first < shape.c; first += SLICE) {
@@ -169,11 +169,11 @@ void pada_cpu_add_spreads(const pada_program *q, const pada_bindings *b, const p
 
 /* mean and 1/deviation */
 void pada_cpu_finish_moments(const pada_program *q, const pada_bindings *b, const pada_instr *instr,
-                             int n_normed, const double *sums, const double *spreads)
+                             int n_images, const double *sums, const double *spreads)
 {
     const pada_shape shape = q->nodes[instr->v].shape;
     const int64_t vector = cpu_vector_floats(shape.c);
-    const double count = (double)shape.h * shape.w * n_normed;
+    const double count = (double)shape.h * shape.w * n_images;
     float *variances = work_at(b, instr->partial); /* nobody reads the images' sums any more */
     float *mean = work_at(b, q->node_plans[instr->v].stats), *rstd = mean + vector;
 
@@ -185,7 +185,7 @@ void pada_cpu_finish_moments(const pada_program *q, const pada_bindings *b, cons
         rstd[c] = (float)(1 / sqrt(variance + q->norm_epsilon));
         variances[c] = (float)variance;
     }
-    finish_norms(q, b, instr->v, n_normed, variances);
+    finish_norms(q, b, instr->v, n_images, variances);
 }
 
 /* The sums of a channel vector that the images have from `at` on. */
@@ -221,13 +221,12 @@ void pada_cpu_add_norm_sums(const pada_program *q, const pada_bindings *b, const
 }
 
 void pada_cpu_finish_norm_sums(const pada_program *q, const pada_bindings *b,
-                               const pada_instr *instr, int n_normed, const double *sums,
-                               float *kept)
+                               const pada_instr *instr, int n_images, const double *sums)
 {
     const pada_node *node = &q->nodes[instr->v];
     const int channels = node->shape.c;
     const int64_t vector = cpu_vector_floats(channels);
-    const double count = (double)node->shape.h * node->shape.w * n_normed;
+    const double count = (double)node->shape.h * node->shape.w * n_images;
     const double *products = sums;
     float *grads = b->grads;
 
@@ -246,32 +245,8 @@ void pada_cpu_finish_norm_sums(const pada_program *q, const pada_bindings *b,
             coef[c] = (float)(scale * rstd[c]);
             coef[vector + c] = (float)(scale * -slope);
             coef[2 * vector + c] = (float)(scale * (slope * mean[c] - rstd[c] * sum / count));
-            if (kept) {
-                kept[c] = (float)(rstd[c] * product);
-                kept[channels + c] = (float)sum;
-                continue;
-            }
             if (term->norm.scale >= 0) grads[term->norm.scale + c] += (float)(rstd[c] * product);
             if (term->norm.shift >= 0) grads[term->norm.shift + c] += (float)sum;
         }
-        if (kept) kept += 2 * channels;
-    }
-}
-
-void pada_cpu_add_kept_norms(const pada_program *q, const pada_bindings *b, const pada_instr *instr,
-                             const float *kept)
-{
-    const pada_node *node = &q->nodes[instr->v];
-    const int channels = node->shape.c;
-    float *grads = b->grads;
-
-    for (int t = node->first_term; t < node->first_term + node->n_terms; t++) {
-        const pada_norm *norm = &q->terms[t].norm;
-        if (q->terms[t].kind != PADA_TERM_BATCHNORM) continue;
-        for (int c = 0; c < channels; c++) {
-            if (norm->scale >= 0) grads[norm->scale + c] += kept[c];
-            if (norm->shift >= 0) grads[norm->shift + c] += kept[channels + c];
-        }
-        kept += 2 * channels;
     }
 }

@@ -570,7 +570,7 @@ static void run_stage(const run *r, int s)
     loop l = {.r = r,
               .stage = stage,
               .first = stage->first,
-              .share = pada_cpu_share(r->d, r->q),
+              .share = pada_cpu_share(r->d, r->q->n_images),
               .group = pada_cpu_group_size(r->q, stage),
               /* What the stage before wrote last is still in cache. */
               .back = s % 2 == 1,
@@ -586,11 +586,9 @@ static void run_stage(const run *r, int s)
 /* What all processes are to have after stage s. */
 static void join_pass(const run *r, int s)
 {
-    const cpu_share share = pada_cpu_share(r->d, r->q);
+    const cpu_share share = pada_cpu_share(r->d, r->q->n_images);
 
     if (s + 1 == r->q->n_forward) pada_cpu_join_results(r->d, r->q, r->b);
-    if (s + 1 == r->q->n_forward && r->b->statistics && pada_cpu_has_local_norms(r->d, r->q))
-        pada_cpu_join_statistics(r->d, r->q, r->b);
     if (s + 1 == r->q->n_stages && s >= r->q->n_forward)
         pada_cpu_finish_backward(r->d, r->q, r->b, &share);
 }

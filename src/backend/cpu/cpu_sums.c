@@ -136,13 +136,11 @@ static void run_phase(const ended *e, int i, phase now)
     if (instr->stats && now == PHASE_SPREADS)
         pada_cpu_add_spreads(e->q, e->b, instr, e->share, sums, spreads);
     if (instr->stats && now == PHASE_FINISH)
-        pada_cpu_finish_moments(e->q, e->b, instr, e->share->n_normed, sums, spreads);
+        pada_cpu_finish_moments(e->q, e->b, instr, e->q->n_images, sums, spreads);
     if (instr->code == PADA_CODE_NORM_SUMS && now == PHASE_SUMS)
         pada_cpu_add_norm_sums(e->q, e->b, instr, e->share, sums);
     if (instr->code == PADA_CODE_NORM_SUMS && now == PHASE_FINISH)
-        pada_cpu_finish_norm_sums(
-            e->q, e->b, instr, e->share->n_normed, sums,
-            pada_cpu_has_local_norms(e->d, e->q) ? e->d->kept.data + e->d->layers[i].kept : NULL);
+        pada_cpu_finish_norm_sums(e->q, e->b, instr, e->q->n_images, sums);
     if (pada_cpu_is_layer_grad(instr) && now == PHASE_SUMS) reduce_gradients(e, i, false);
 }
 
@@ -194,7 +192,7 @@ void pada_cpu_finish_stage(pada_device *d, const pada_program *q, const pada_bin
     int64_t n_sums = 0;
     bool has_moments = false;
 
-    if (!d->team || pada_cpu_has_local_norms(d, q)) {
+    if (!d->team) {
         pada_pool_run(d->pool, stage->count, all_item, &e);
         return;
     }
@@ -220,7 +218,4 @@ void pada_cpu_finish_backward(pada_device *d, const pada_program *q, const pada_
 
     pada_cpu_join_floats(d, share, d->kept.data, d->kept_floats);
     pada_pool_run(d->pool, e.end - e.first, kept_item, &e);
-    for (int i = e.first; i < e.end && pada_cpu_has_local_norms(d, q); i++)
-        if (q->instrs[i].code == PADA_CODE_NORM_SUMS)
-            pada_cpu_add_kept_norms(q, b, &q->instrs[i], d->kept.data + d->layers[i].kept);
 }

@@ -123,6 +123,7 @@ void pada_cuda_send_images(pada_device *d, void *held, const pada_image_set *set
 void pada_cuda_write(pada_device *d, void *buffer, pada_range range, const double *from);
 void pada_cuda_read(pada_device *d, const void *buffer, pada_range range, double *to);
 void pada_cuda_read_i32(pada_device *d, const int32_t *buffer, pada_range range, int32_t *to);
+void pada_cuda_write_i32(pada_device *d, int32_t *buffer, pada_range range, const int32_t *from);
 void pada_cuda_unpack(pada_device *d, const void *tensor, int64_t n, pada_shape shape, double *to);
 void pada_cuda_pack(pada_device *d, void *tensor, int64_t n, pada_shape shape, const double *from);
 

@@ -99,6 +99,11 @@ void pada_cuda_read_i32(pada_device *d, const int32_t *buffer, pada_range range,
     }
 }
 
+void pada_cuda_write_i32(pada_device *d, int32_t *buffer, pada_range range, const int32_t *from)
+{
+    pada_cuda_send(d, buffer + range.first, from, range.count * (int64_t)sizeof *from);
+}
+
 /* ---- tensors ---- */
 
 /* Where element i of a [h, w, c] image is in a [c, h, w] image. */

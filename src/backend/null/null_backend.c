@@ -60,6 +60,11 @@ static void null_read_i32(pada_device *d, const int32_t *buffer, pada_range rang
     memset(to, 0, (size_t)range.count * sizeof *to);
 }
 
+static void null_write_i32(pada_device *d, int32_t *buffer, pada_range range, const int32_t *from)
+{
+    (void)d, (void)buffer, (void)range, (void)from;
+}
+
 static int64_t null_image_bytes(const pada_device *d, pada_shape shape)
 {
     (void)d;
@@ -157,6 +162,7 @@ const pada_backend pada_backend_null = {
     .write = null_write,
     .read = null_read,
     .read_i32 = null_read_i32,
+    .write_i32 = null_write_i32,
     .image_bytes = null_image_bytes,
     .channel_bytes = null_channel_bytes,
     .unpack = null_unpack,

@@ -74,6 +74,12 @@ static void ref_read_i32(pada_device *d, const int32_t *buffer, pada_range range
     memcpy(to, buffer + range.first, (size_t)range.count * sizeof *to);
 }
 
+static void ref_write_i32(pada_device *d, int32_t *buffer, pada_range range, const int32_t *from)
+{
+    (void)d;
+    memcpy(buffer + range.first, from, (size_t)range.count * sizeof *from);
+}
+
 static int64_t round_up(int64_t bytes)
 {
     return (bytes + PADA_ALIGN - 1) / PADA_ALIGN * PADA_ALIGN;
@@ -779,6 +785,7 @@ const pada_backend pada_backend_ref = {
     .write = ref_write,
     .read = ref_read,
     .read_i32 = ref_read_i32,
+    .write_i32 = ref_write_i32,
     .image_bytes = ref_image_bytes,
     .channel_bytes = ref_channel_bytes,
     .unpack = ref_unpack,
