@@ -28,6 +28,7 @@ pada_status pada_job_join(void)
     PADA_TRY(pada_team_join(&team, carrier));
     has_joined = true;
     pada_team_watch(team, PATIENCE_SECONDS, warn);
+    PADA_TRY(pada_team_meet(team));
     if (pada_team_rank(team) > 0 && !freopen("/dev/null", "w", stdout))
         return PADA_FAIL(PADA_EIO, "/dev/null: %s", strerror(errno));
     return PADA_OK;
@@ -45,8 +46,9 @@ bool pada_job_leads(void)
 
 pada_status pada_job_end(pada_status st, bool *speaks)
 {
-    *speaks = pada_job_leads();
-    return pada_team_end(team, st);
+    st = pada_team_end(team, st);
+    *speaks = pada_team_speaks(team);
+    return st;
 }
 
 void pada_job_leave(void)

@@ -37,7 +37,7 @@ typedef struct pada_message_head {
 typedef struct pada_carrier {
     const char *(*describe)(void); /* e.g. "Open MPI 4.1.4"; before `open`, too */
     pada_status (*open)(pada_place_in_team *out);
-    /* Every process calls it. `orderly`: nothing is under way any more. */
+    /* Every process calls it, or, where one has died, none. `orderly`: nothing is under way any more. */
     void (*close)(bool orderly);
     /* Begin to send and to receive exactly so many bytes, which stay where they are until `test` says that it is done;
      * a done request is not tested again. */

@@ -107,6 +107,11 @@ static pada_status make_room(pada_farm *f)
     f->heard = mem;
     PADA_TRY(pada_calloc(&mem, (size_t)f->size, sizeof *f->n_pings));
     f->n_pings = mem;
+    PADA_TRY(pada_calloc(&mem, (size_t)f->size, sizeof *f->is_dead));
+    f->is_dead = mem;
+    /* the owner in front, the task behind it, both where structs may stand */
+    f->away_bytes = sizeof(double) +
+                    (f->desc.task_bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double);
     return PADA_OK;
 }
 
@@ -123,6 +128,8 @@ static void give_back(pada_farm *f)
     pada_free(f->n_out);
     pada_free(f->heard);
     pada_free(f->n_pings);
+    pada_free(f->is_dead);
+    pada_free(f->away);
     pthread_cond_destroy(&f->changed);
     pthread_mutex_destroy(&f->lock);
     pada_free(f);
@@ -203,10 +210,15 @@ pada_status pada__farm_give(pada_farm *f, const void *task, const void *result)
 
 /* ---- work ---- */
 
+/* As long as tasks are away they may come back. */
 static bool take_own(pada_farm *f, void *task)
 {
-    if (f->failure.number != PADA_OK || !f->source) return false;
-    return f->source->take(f->source->user, task);
+    for (;;) {
+        if (f->failure.number != PADA_OK || f->is_lost || !f->source) return false;
+        if (f->source->take(f->source->user, task)) return true;
+        if (f->n_away == 0) return false;
+        pthread_cond_wait(&f->changed, &f->lock);
+    }
 }
 
 static bool take_sent(pada_farm *f, void *task)

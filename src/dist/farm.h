@@ -16,6 +16,8 @@
  * Only that thread uses the team between open and close. A team of one (NULL) has no such thread, and everything
  * else is the same.
  *
+ * A process that dies (pada_team_meet), other than process 0, ends nothing: its tasks are put back. The others end with process 0.
+ *
  * A failure in any process (pada_farm_fail, or a source that cannot keep) ends the farm: nobody takes a task any more, what
  * is under way is still kept, and process 0 has the status and the message. So does a request to stop, in any process,
  * but without a failure. */
@@ -63,8 +65,8 @@ void pada_farm_begin(pada_farm *farm, const pada_farm_source *source);
 /* Process 0: waits for what is under way elsewhere. Returns the first failure, of any process. */
 pada_status pada_farm_end(pada_farm *farm);
 
-/* The next task. Process 0: false as soon as the source has none. Others: waits for one; false when the farm is closed, has
- * failed or stops. Any thread. */
+/* The next task. Process 0: false when the source has none and no other process is at one, which might come back. Others:
+ * waits for one; false when the farm is closed, has failed or stops. Any thread. */
 bool pada_farm_take(pada_farm *farm, void *task);
 /* Hands in the result of a task. A failure to keep it is that of the farm. Any thread. */
 pada_status pada_farm_keep(pada_farm *farm, const void *task, const void *result);

@@ -2,6 +2,7 @@
  *
  * The others ask for as many tasks as they have room for and get them when there are some; results go back as they
  * come. Goodbyes are said when everything else has arrived, so that no letter is left when the team goes on. */
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -10,7 +11,8 @@
 #include "dist/farm_state.h"
 #include "dist/team_state.h"
 
-#define PAUSE_NS 500000 /* between two looks at the letters */
+#define PAUSE_NS     500000 /* between two looks at the letters */
+#define LOOK_SECONDS 0.2    /* between two looks at who lives */
 
 static pada_status send(pada_farm *f, int to, pada__farm_tag tag, const void *data, size_t bytes)
 {
@@ -21,19 +23,73 @@ static pada_status send(pada_farm *f, int to, pada__farm_tag tag, const void *da
 static pada_status send_all(pada_farm *f, pada__farm_tag tag)
 {
     for (int to = 0; to < f->size; to++)
-        if (to != f->rank) PADA_TRY(send(f, to, tag, NULL, 0));
+        if (to != f->rank && !f->is_dead[to]) PADA_TRY(send(f, to, tag, NULL, 0));
     return PADA_OK;
+}
+
+/* Whether it is time to see who lives. */
+static bool look_around(pada_farm *f)
+{
+    const double now = pada_clock_seconds();
+
+    if (now - f->looked < LOOK_SECONDS) return false;
+    f->looked = now;
+    return true;
 }
 
 /* ---- process 0 ---- */
 
-/* Forgets tasks of a process that are done, or will never be. */
-static void settle(pada_farm *f, int from, int n)
+/* A task that is away: the number of the process, and the task behind it. */
+static char *away(const pada_farm *f, int i)
 {
-    if (n > f->n_out[from]) n = f->n_out[from];
-    f->n_out[from] -= n;
-    f->n_away -= n;
+    return (char *)f->away + (size_t)i * f->away_bytes;
+}
+
+static int *owner_of(const pada_farm *f, int i)
+{
+    return (int *)away(f, i);
+}
+
+static void *task_of(const pada_farm *f, int i)
+{
+    return away(f, i) + sizeof(double);
+}
+
+static pada_status remember(pada_farm *f, int to, const void *task)
+{
+    PADA_TRY(pada_grow(&f->away, &f->cap_away, f->n_away + 1, f->away_bytes));
+    *owner_of(f, f->n_away) = to;
+    memcpy(task_of(f, f->n_away), task, f->desc.task_bytes);
+    f->n_away++;
+    f->n_out[to]++;
+    return PADA_OK;
+}
+
+static void forget(pada_farm *f, int i)
+{
+    f->n_out[*owner_of(f, i)]--;
+    memmove(away(f, i), away(f, --f->n_away), f->away_bytes);
     pthread_cond_broadcast(&f->changed);
+}
+
+/* A task of a process is done, or is put back. Of one that has failed they are forgotten already. */
+static void settle(pada_farm *f, int from, const void *task)
+{
+    for (int i = 0; i < f->n_away; i++)
+        if (*owner_of(f, i) == from && memcmp(task_of(f, i), task, f->desc.task_bytes) == 0) {
+            forget(f, i);
+            return;
+        }
+}
+
+/* The tasks of a process that will never be done by it; others get them, if it has died. */
+static void settle_all(pada_farm *f, int from, bool by_others)
+{
+    for (int i = f->n_away - 1; i >= 0; i--) {
+        if (*owner_of(f, i) != from) continue;
+        if (by_others && f->source) f->source->put_back(f->source->user, task_of(f, i));
+        forget(f, i);
+    }
 }
 
 static void take_failure(pada_farm *f, int from)
@@ -43,7 +99,7 @@ static void take_failure(pada_farm *f, int from)
     words->text[sizeof words->text - 1] = '\0';
     if (words->number <= PADA_OK) words->number = PADA_EIO;
     pada__farm_note(f, PADA_FAIL((pada_status)words->number, "%s", words->text));
-    settle(f, from, f->n_out[from]);
+    settle_all(f, from, false);
 }
 
 static void hear(pada_farm *f)
@@ -58,17 +114,18 @@ static void read_as_first(pada_farm *f, int from, pada__farm_tag tag)
 {
     const char *letter = f->letter;
 
+    if (f->is_dead[from]) return; /* others do it */
     f->heard[from] = pada_clock_seconds();
     f->n_pings[from] = 0;
     switch (tag) {
     case PADA__FARM_ASK: f->n_asked[from]++; break;
     case PADA__FARM_RESULT:
         (void)pada__farm_give(f, letter, letter + f->desc.task_bytes); /* noted */
-        settle(f, from, 1);
+        settle(f, from, letter);
         break;
     case PADA__FARM_BACK:
         if (f->source) f->source->put_back(f->source->user, letter);
-        settle(f, from, 1);
+        settle(f, from, letter);
         break;
     case PADA__FARM_FAIL: take_failure(f, from); break;
     case PADA__FARM_SAY: hear(f); break;
@@ -92,13 +149,30 @@ static pada_status hand_out(pada_farm *f)
             if (f->stop || !f->source || f->n_asked[to] == 0) continue;
             if (!f->source->take(f->source->user, f->letter)) return PADA_OK;
             f->n_asked[to]--;
-            f->n_out[to]++;
-            f->n_away++;
+            PADA_TRY(remember(f, to, f->letter));
             PADA_TRY(send(f, to, PADA__FARM_TASK, f->letter, f->desc.task_bytes));
             has_given = true;
         }
     }
     return PADA_OK;
+}
+
+/* Goes on without those that have died. */
+static void bury(pada_farm *f)
+{
+    char text[120];
+
+    for (int k = 1; k < f->size; k++) {
+        if (f->is_dead[k] || !pada__team_has_died(f->desc.team, k)) continue;
+        pada__team_lose(f->desc.team, k);
+        f->is_dead[k] = true;
+        f->n_gone++;
+        f->n_asked[k] = 0;
+        snprintf(text, sizeof text, "process %d of %d has died; others do what it was doing", k,
+                 f->size);
+        pada__team_say(f->desc.team, text);
+        settle_all(f, k, true);
+    }
 }
 
 /* Asks those that have tasks and say nothing whether they are there, and tells people of who does not answer. */
@@ -122,6 +196,7 @@ static pada_status watch(pada_farm *f)
 
 static pada_status lead(pada_farm *f)
 {
+    if (look_around(f)) bury(f);
     PADA_TRY(watch(f));
     if (f->stop && !f->said_stop) {
         f->said_stop = true;
@@ -178,6 +253,7 @@ static pada_status ask(pada_farm *f)
 
 static pada_status follow(pada_farm *f)
 {
+    if (look_around(f)) PADA_TRY(pada__team_miss(f->desc.team, 0));
     if (f->stop && !f->said_stop) {
         f->said_stop = true;
         PADA_TRY(send(f, 0, PADA__FARM_STOP, NULL, 0));

@@ -52,6 +52,8 @@ struct pada_farm {
     volatile sig_atomic_t stop;
     pada__farm_words failure; /* number PADA_OK: none */
     bool is_lost;             /* the team has failed: no letters any more */
+    double looked;            /* clock: who lives */
+    bool *is_dead;            /* [size] known to process 0 */
     bool is_closing;          /* pada_farm_close was called */
     bool has_left;            /* the thread is done */
     void *letter;             /* [letter_bytes] room for the one that is read */
@@ -61,8 +63,10 @@ struct pada_farm {
     const pada_farm_source *source;
     bool cannot_keep;     /* the source has failed to */
     int *n_asked, *n_out; /* [size] tasks that a process wants, and has */
-    int n_away;           /* all of n_out */
-    int n_gone;           /* processes that said goodbye */
+    void *away;           /* [n_away] of away_bytes: all of these, with whose they are */
+    int n_away, cap_away;
+    size_t away_bytes;
+    int n_gone; /* processes that said goodbye, or died */
     double
         *heard; /* [size] clock: the last letter of a process, or when nothing was awaited of it */
     int *n_pings;             /* [size] since then */

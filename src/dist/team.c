@@ -44,13 +44,22 @@ pada_status pada_team_join(pada_team **out, const pada_carrier *carrier)
     return st;
 }
 
+/* Whether a process has died: closing waits for all of them. */
+static bool has_lost(const pada_team *team)
+{
+    for (int k = 0; k < team->place.size; k++)
+        if (pada__team_has_died(team, k)) return true;
+    return false;
+}
+
 void pada_team_leave(pada_team *team)
 {
     if (!team) return;
     pada__team_drop_letters(team);
-    if (team->is_open) team->carrier->close(!team->has_failed);
+    if (team->is_open && !team->is_torn && !has_lost(team)) team->carrier->close(!team->has_failed);
     pada_free(team->parcels);
     pada_free(team->waits);
+    pada_free(team->members);
     pada_free(team);
 }
 
@@ -97,14 +106,21 @@ void pada__team_pause(pada_team_wait *wait)
         nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
 }
 
-static pada_status finish_request(pada_team *team, pada_request *request)
+/* Waits for a message to or from a process; a failure if that has died. */
+static pada_status finish_request(pada_team *team, pada_request *request, int peer)
 {
     pada_team_wait wait = {0};
 
     for (;;) {
+        /* asked first: what it sent before has come by then */
+        const bool has_died = wait.since > 0 && pada__team_has_died(team, peer);
         bool done;
         PADA_TRY(team->carrier->test(request, &done));
         if (done) return PADA_OK;
+        if (has_died) {
+            team->carrier->abandon(request);
+            return pada__team_miss(team, peer);
+        }
         pada__team_pause(&wait);
     }
 }
@@ -145,7 +161,7 @@ pada_status pada__team_listen(pada_team *team)
     if (!found) return PADA_OK;
     PADA_TRY(team->carrier->receive(PADA_CHANNEL_ALARM, head.from, head.tag, &heard, sizeof heard,
                                     &request));
-    PADA_TRY(finish_request(team, &request));
+    PADA_TRY(finish_request(team, &request, head.from));
     if (heard.status == PADA_OK) {
         if (team->waits) team->waits[head.from] = true;
         return PADA_OK;
@@ -161,10 +177,12 @@ static pada_status raise_alarm(pada_team *team)
 {
     for (int k = 0; k < team->place.size; k++) {
         pada_request request;
-        if (k == team->place.rank) continue;
+        if (k == team->place.rank || pada__team_has_died(team, k)) continue;
         PADA_TRY(team->carrier->send(PADA_CHANNEL_ALARM, k, 0, &team->failure, sizeof team->failure,
                                      &request));
-        PADA_TRY(finish_request(team, &request)); /* so short that it goes without being awaited */
+        /* so short that it goes without being awaited */
+        const pada_status st = finish_request(team, &request, k);
+        if (!pada__team_has_died(team, k)) PADA_TRY(st);
     }
     return PADA_OK;
 }
@@ -175,7 +193,28 @@ static pada_status swap_ending(pada_team *team, bool sends, int peer, pada_endin
 
     PADA_TRY(sends ? team->carrier->send(PADA_CHANNEL_END, peer, 0, e, sizeof *e, &request)
                    : team->carrier->receive(PADA_CHANNEL_END, peer, 0, e, sizeof *e, &request));
-    return finish_request(team, &request);
+    return finish_request(team, &request, peer);
+}
+
+/* How another process ended. One that has died has failed, unless this one has done without it. */
+static pada_status hear_ending(pada_team *team, int rank, pada_ending *e)
+{
+    if (!pada__team_has_died(team, rank)) {
+        const pada_status st = swap_ending(team, false, rank, e);
+        if (st == PADA_OK || !pada__team_has_died(team, rank)) return st;
+    }
+    *e = (pada_ending){.status = PADA_OK};
+    if (team->members[rank].is_lost) return PADA_OK;
+    e->status = (int32_t)pada__team_miss(team, rank);
+    memcpy(e->message, pada_message(), sizeof e->message);
+    return PADA_OK;
+}
+
+static pada_status tell_ending(pada_team *team, int rank, pada_ending *e)
+{
+    if (pada__team_has_died(team, rank)) return PADA_OK;
+    const pada_status st = swap_ending(team, true, rank, e);
+    return pada__team_has_died(team, rank) ? PADA_OK : st;
 }
 
 /* Process 0 hears how all the others ended, decides, and tells them. */
@@ -189,11 +228,12 @@ static pada_status agree_on_ending(pada_team *team, pada_ending *e)
     }
     for (int k = 1; k < size; k++) {
         pada_ending other;
-        PADA_TRY(swap_ending(team, false, k, &other));
+        PADA_TRY(hear_ending(team, k, &other));
         if (e->status == PADA_OK) *e = other;
     }
+    e->is_torn = has_lost(team);
     for (int k = 1; k < size; k++)
-        PADA_TRY(swap_ending(team, true, k, e));
+        PADA_TRY(tell_ending(team, k, e));
     return PADA_OK;
 }
 
@@ -207,6 +247,7 @@ pada_status pada_team_end(pada_team *team, pada_status st)
         if (!team->was_told) PADA_TRY(raise_alarm(team));
     }
     PADA_TRY(agree_on_ending(team, &e));
+    team->is_torn = e.is_torn;
     if (e.status == PADA_OK) return PADA_OK;
     team->has_failed = true;
     return fail_like(&e);

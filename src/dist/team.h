@@ -7,7 +7,7 @@
  * Failures: a process that fails passes its status up as ever, to pada_team_end, which tells the others. These find
  * out where they next wait for a message: the call returns the status and the message of the process that failed. So
  * nobody waits for somebody who has given up, and all end with one status. A process that dies is the launcher's
- * business: mpirun and srun end the others. */
+ * business: mpirun and srun end the others, unless they are told not to (pada_team_meet). */
 #ifndef PADA_DIST_TEAM_H
 #define PADA_DIST_TEAM_H
 
@@ -26,6 +26,12 @@ void pada_team_leave(pada_team *team);
 /* Says in a line, from any thread, which process the others wait for in vain: after twice so many seconds without a sign
  * of it, once for each wait. One process says it. Without this call nobody does. */
 void pada_team_watch(pada_team *team, double seconds, void (*say)(const char *text));
+
+/* Lets processes find out when one on their machine has died and the launcher has not ended the others: what all do together
+ * fails then, and a farm (farm.h) goes on without it. Without this call they wait for ever. */
+pada_status pada_team_meet(pada_team *team);
+/* Whether this process prints how it ended: process 0, or, where that has died, the first that lives. */
+bool pada_team_speaks(const pada_team *team);
 
 int pada_team_size(const pada_team *team);
 int pada_team_rank(const pada_team *team); /* 0 .. size - 1; 0 writes files and prints */

@@ -24,15 +24,19 @@ double pada__team_patience(const pada_team *team)
     return team->waits ? team->patience : 0;
 }
 
+void pada__team_say(const pada_team *team, const char *text)
+{
+    if (team->say) team->say(text);
+}
+
 void pada__team_say_silent(const pada_team *team, int rank)
 {
     char text[120];
 
-    if (!team->say) return;
     snprintf(text, sizeof text,
              "process %d of %d gives no sign, and others have waited %.3g s for it", rank,
              team->place.size, 2 * team->patience);
-    team->say(text);
+    pada__team_say(team, text);
 }
 
 static bool is_first_of_waiting(const pada_team *team)

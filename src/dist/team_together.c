@@ -51,6 +51,7 @@ static pada_status finish(pada_team *team, pada_status st)
         if (st != PADA_OK || done) break;
         st = pada__team_listen(team);
         if (st == PADA_OK) st = pada__team_watch(team, &wait);
+        if (st == PADA_OK) st = pada__team_miss_any(team, &wait);
         pada__team_pause(&wait);
     }
     for (int i = 0; i < team->n_parcels; i++)

@@ -12,6 +12,16 @@ pada train $small --method fewshot --split-edges 0 --child-epochs 1 --out "$work
 expect_rc 0
 cp -r "$work/one" "$work/fresh"
 scores_of() { cat "$1"/scores/*.csv | sort; }
+# kill_in RUN: kills the process that left its number, once 20 networks have been evaluated.
+kill_in() {
+    waited=0
+    until [ -s "$work/pid" ] && [ "$(cat "$1"/scores/*.csv 2>/dev/null | wc -l)" -gt 20 ]; do
+        sleep 0.1
+        waited=$((waited + 1))
+        [ $waited -lt 600 ] || break
+    done
+    kill -9 "$(cat "$work/pid")"
+}
 
 # ---- the same bytes, of one supernet and of several, with any number of processes
 for run in one few; do
@@ -77,13 +87,7 @@ for victim in 0 1; do
     marked="echo \$\$ >$work/pid; exec $plain"
     if [ $victim -eq 0 ]; then set -- sh -c "$marked" : -n 1 $plain; else set -- $plain : -n 1 sh -c "$marked"; fi
     pada_mixed -n 1 "$@" &
-    waited=0
-    until [ -s "$work/pid" ] && [ "$(cat "$work"/many/scores/*.csv 2>/dev/null | wc -l)" -gt 20 ]; do
-        sleep 0.1
-        waited=$((waited + 1))
-        [ $waited -lt 600 ] || break
-    done
-    kill -9 "$(cat "$work/pid")"
+    kill_in "$work/many"
     wait
     kept=$(($(cat "$work"/many/scores/*.csv | wc -l) - 1))
     check $kept -ge 19
@@ -96,6 +100,24 @@ rm "$work/many/ranking.csv"
 pada rank "$work/many" $ranked --quiet # with what the killed one has left, by one process
 expect_rc 0
 same "$work/two.csv" "$work/many/ranking.csv"
+
+# ---- a process is killed and the launcher lets the other one live: it does all of the work
+if mpirun --version | grep -q 'Open MPI'; then
+    some='--networks 600 --limit 64 --batch-size 64 --threads 1 --quiet'
+    for run in alone left; do
+        rm -rf "$work/$run"
+        cp -r "$work/fresh" "$work/$run"
+    done
+    pada rank "$work/alone" $some
+    rm "$work/pid"
+    pada_mixed --enable-recovery -n 1 "$PADA_BINARY" rank "$work/left" $some : \
+        -n 1 sh -c "echo \$\$ >$work/pid; exec $PADA_BINARY rank $work/left $some" &
+    child=$!
+    kill_in "$work/left"
+    wait $child
+    said 'process 1 of 2 has died; others do what it was doing'
+    same "$work/alone/ranking.csv" "$work/left/ranking.csv"
+fi
 
 # ---- what differs between processes, or is missing in one: one line, one exit code
 mkdir "$work/a" "$work/b"

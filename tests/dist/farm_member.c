@@ -1,4 +1,5 @@
-/* farm_member.c - a process of a farm, for test_farm_mpi.sh: farm_member all | fail RANK | stop RANK | keep | differ RANK | still RANK */
+/* farm_member.c - a process of a farm, for test_farm_mpi.sh:
+ * farm_member all | fail RANK | stop RANK | keep | differ RANK | still RANK | die RANK */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,6 +85,12 @@ static void wake(const char *text)
         kill(processes[k], SIGCONT);
 }
 
+static void tell(const char *text)
+{
+    printf("%s\n", text);
+    fflush(stdout);
+}
+
 /* What every process does; number `victim` fails or wants to stop at its fifth task. */
 static pada_status work(field *f, int rank, int victim, volatile sig_atomic_t *stop)
 {
@@ -94,6 +101,7 @@ static pada_status work(field *f, int rank, int victim, volatile sig_atomic_t *s
         nanosleep(&(struct timespec){.tv_nsec = 100000 * (1 + t.number % 5)}, NULL);
         if (n == 0) pada_farm_say(f->farm, 7, "hello");
         if (rank == victim && n == 4 && strcmp(f->mode, "still") == 0) raise(SIGSTOP);
+        if (rank == victim && n == 4 && strcmp(f->mode, "die") == 0) raise(SIGKILL);
         if (rank == victim && n == 4 && strcmp(f->mode, "still") != 0) {
             if (strcmp(f->mode, "fail") == 0)
                 return pada_farm_fail(f->farm, PADA_FAIL(PADA_EDATA, "rank %d is ill", rank));
@@ -164,10 +172,14 @@ int main(int argc, char **argv)
     carrier = &pada_carrier_mpi;
 #endif
     pada_status st = pada_team_join(&team, carrier);
-    const bool first = pada_team_rank(team) == 0;
     if (strcmp(mode, "still") == 0) pada_team_watch(team, 0.2, wake);
+    if (strcmp(mode, "die") == 0) {
+        pada_team_watch(team, 60, tell);
+        st = pada_team_meet(team);
+    }
     if (st == PADA_OK) st = run(team, mode, argc > 2 ? atoi(argv[2]) : -1);
     st = pada_team_end(team, st);
+    const bool first = pada_team_speaks(team);
     if (first && st == PADA_OK) printf("all done\n");
     if (first && st != PADA_OK) fprintf(stderr, "pada: %s\n", pada_message());
     pada_team_leave(team);
