@@ -254,12 +254,12 @@ static pada_status spread_statistics(pada_engine *e)
     const engine_shards *s = &e->shards;
     const pada_range all = {0, pada_params_elements(e->statistics_map)};
 
-    if (!e->bindings.statistics) return PADA_OK;
+    if (e->statistics != PADA_STATISTICS_RUNNING) return PADA_OK;
     if (pada_team_rank(s->team) == 0)
-        e->backend->read(e->device, e->bindings.statistics, all, s->numbers);
+        e->backend->read(e->device, e->statistics_buffer, all, s->numbers);
     PADA_TRY(pada_team_broadcast(s->team, s->numbers, (size_t)all.count * sizeof *s->numbers, 0));
     if (pada_team_rank(s->team) > 0)
-        e->backend->write(e->device, e->bindings.statistics, all, s->numbers);
+        e->backend->write(e->device, e->statistics_buffer, all, s->numbers);
     return PADA_OK;
 }
 
@@ -273,7 +273,7 @@ static pada_batch cut(const pada_engine *e, const pada_batch *batch, int k)
     pada_batch part = *batch;
 
     part.n = end - first;
-    if (part.images) part.images += first * 3 * side * side;
+    if (part.images) part.images += first * PADA_IMAGE_CHANNELS * side * side;
     if (part.picks) part.picks += first;
     if (part.weights) part.weights += first;
     part.labels += first;

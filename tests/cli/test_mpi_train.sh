@@ -122,8 +122,8 @@ same_bits shards train --method pada $small --epochs 2 --validate 100 $cut
 # shellcheck disable=SC2086
 counts=4 same_bits ref_shards train --method fairnas $small --backend ref --batch-size 30 --hold-out 0.9 --epochs 1 --validate 0 $cut
 # shellcheck disable=SC2086
-counts=2 same_bits retrain_shards retrain --space macro --arch 01201201 --image-size 16 --channels 4 --batch-size 250 --threads 1 \
-    --quiet --epochs 1 --ema 0.9 --validate 100 $cut
+counts=4 same_bits retrain_shards retrain --space macro --arch 01201201 --image-size 16 --channels 4 --batch-size 333 --threads 1 \
+    --quiet --epochs 1 --ema 0.9 --validate 100 --norm local --shards 8 # two images are left, which two processes do not have
 team 2 train --method spos $small --epochs 1 --norm local --out "$work/local" --max-seconds 0.001
 expect_rc 75
 team 4 train --method spos $small --epochs 1 --norm local --out "$work/local"
