@@ -100,6 +100,11 @@ typedef struct pada_backend {
     void (*read)(pada_device *device, const void *buffer, pada_range range, double *to);
     void (*read_i32)(pada_device *device, const int32_t *buffer, pada_range range, int32_t *to);
     void (*write_i32)(pada_device *device, int32_t *buffer, pada_range range, const int32_t *from);
+    /* Copies ranges, one behind the other, as elements of dtype. */
+    void (*read_raw)(pada_device *device, const void *buffer, const pada_range *ranges, int n,
+                     void *to);
+    void (*write_raw)(pada_device *device, void *buffer, const pada_range *ranges, int n,
+                      const void *from);
 
     /* Layout: bytes of one image of a tensor, and of one value per channel. Multiples of
      * PADA_ALIGN. */

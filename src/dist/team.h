@@ -30,7 +30,7 @@ void pada_team_watch(pada_team *team, double seconds, void (*say)(const char *te
 /* Lets processes find out when one on their machine has died and the launcher has not ended the others: what all do together
  * fails then, and a farm (farm.h) goes on without it. Without this call they wait for ever. */
 pada_status pada_team_meet(pada_team *team);
-/* Whether this process prints how it ended: process 0, or, where that has died, the first that lives. */
+/* Whether this process prints how it ended: process 0, or process 1 where that has died. */
 bool pada_team_speaks(const pada_team *team);
 
 int pada_team_size(const pada_team *team);

@@ -71,7 +71,7 @@ pada_status pada__team_miss_any(const pada_team *team, pada_team_wait *wait)
 
 bool pada_team_speaks(const pada_team *team)
 {
-    for (int k = 0; k < pada_team_rank(team); k++)
-        if (!pada__team_has_died(team, k)) return false;
-    return true;
+    const int rank = pada_team_rank(team);
+
+    return rank == 0 || (rank == 1 && pada__team_has_died(team, 0));
 }

@@ -36,15 +36,13 @@ static pada_status check_number(const pada_team *team, int n)
 
 static pada_status make_room(pada_engine *e, int own)
 {
-    const int64_t elements = pada_params_elements(e->params);
     const int64_t statistics = pada_params_elements(e->statistics_map);
     const int64_t results = (N_RESULTS + 2) * (int64_t)e->batch_size;
-    int64_t numbers = elements > statistics ? elements : statistics;
     engine_shards *s = &e->shards;
     void *memory;
 
-    if (results > numbers) numbers = results;
-    PADA_TRY(pada_calloc(&memory, (size_t)numbers, sizeof *s->numbers));
+    PADA_TRY(pada_calloc(&memory, (size_t)(results > statistics ? results : statistics),
+                         sizeof *s->numbers));
     s->numbers = memory;
     PADA_TRY(pada_calloc(&memory, (size_t)pada_params_count(e->params), sizeof *s->ranges));
     s->ranges = memory;
@@ -135,30 +133,6 @@ static void add(const pada_engine *e, void *to, const void *from)
             ((double *)to)[i] += ((const double *)from)[i];
 }
 
-/* Copies a gradient from the backend to `sums`, or back. */
-static void copy_gradient(pada_engine *e, void *sums, bool back)
-{
-    const engine_shards *s = &e->shards;
-    int64_t at = 0;
-
-    for (int r = 0; r < s->n_ranges; r++) {
-        const pada_range range = s->ranges[r];
-        if (!back) e->backend->read(e->device, s->grads, range, s->numbers);
-        for (int64_t i = 0; i < range.count; i++) {
-            float *narrow = (float *)sums + at + i;
-            double *wide = (double *)sums + at + i;
-            if (back)
-                s->numbers[i] = is_float(e) ? *narrow : *wide;
-            else if (is_float(e))
-                *narrow = (float)s->numbers[i];
-            else
-                *wide = s->numbers[i];
-        }
-        if (back) e->backend->write(e->device, s->grads, range, s->numbers);
-        at += range.count;
-    }
-}
-
 static void clear_sums(const pada_engine *e, int k)
 {
     memset(sums_of(e, k), 0,
@@ -175,7 +149,8 @@ static void end_shard(pada_engine *e)
     e->backend->fill_zero(e->device, s->grads, s->ranges, s->n_ranges);
     e->backend->run(e->device, program, &s->bindings, program->n_forward,
                     program->n_stages - program->n_forward);
-    copy_gradient(e, sums_of(e, s->last - s->first), false);
+    e->backend->read_raw(e->device, s->grads, s->ranges, s->n_ranges,
+                         sums_of(e, s->last - s->first));
     s->last = -1;
 }
 
@@ -193,7 +168,7 @@ void pada__shards_backward(pada_engine *e)
         (void)pada_team_add_floats(s->team, 1, s->sums, sums_of(e, own), s->n_sums);
     else
         (void)pada_team_add_doubles(s->team, 1, s->sums, sums_of(e, own), s->n_sums);
-    copy_gradient(e, s->sums, true);
+    e->backend->write_raw(e->device, s->grads, s->ranges, s->n_ranges, s->sums);
     e->backend->axpy(e->device, e->grads, 1, s->grads, s->ranges, s->n_ranges);
 }
 

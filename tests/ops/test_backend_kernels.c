@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backends.h"
+#include "base/mem.h"
 #include "ops/case_compare.h"
 #include "ops/op_cases.h"
 #include "ops/oracle.h"
@@ -633,6 +634,39 @@ static void check_welford(const vectors *x)
     check_all(x, "welford");
 }
 
+/* Ranges of which some are longer than what a backend moves at once, to the host and back to another place. */
+static void check_raw(const vectors *x)
+{
+    static const pada_range from[] = {{3, 1}, {16, 300000}, {400000, 7}, {400010, 530000}};
+    static const pada_range to[] = {{0, 300000}, {300001, 530008}};
+    enum { N = 1000000, N_RAW = 830008 };
+    const int64_t size = pada_dtype_bytes(x->backend->dtype);
+    void *buffer, *raw, *memory;
+
+    CHECK_OK(pada_calloc(&raw, N_RAW, sizeof(double)));
+    CHECK_OK(pada_calloc(&memory, N, sizeof(double)));
+    double *numbers = memory;
+    for (int64_t i = 0; i < N; i++)
+        numbers[i] = (double)i;
+    CHECK_OK(x->backend->alloc(x->device, &buffer, N * size));
+    x->backend->write(x->device, buffer, (pada_range){0, N}, numbers);
+    x->backend->read_raw(x->device, buffer, from, 4, raw);
+    for (int64_t r = 0, at = 0; r < 4; at += from[r++].count)
+        for (int64_t i = 0; i < from[r].count; i++)
+            assert_true((size == 8 ? ((double *)raw)[at + i] : (double)((float *)raw)[at + i]) ==
+                        (double)(from[r].first + i));
+    x->backend->write_raw(x->device, buffer, to, 2, raw);
+    x->backend->read(x->device, buffer, (pada_range){0, N}, numbers);
+    for (int64_t r = 0, at = 0; r < 2; at += to[r++].count)
+        for (int64_t i = 0; i < to[r].count; i++)
+            assert_true(numbers[to[r].first + i] ==
+                        (size == 8 ? ((double *)raw)[at + i] : (double)((float *)raw)[at + i]));
+    assert_true(numbers[300000] == 300000 && numbers[830009] == 830009);
+    x->backend->release(x->device, buffer);
+    pada_free(raw);
+    pada_free(numbers);
+}
+
 static void check_layout(const vectors *x)
 {
     static const pada_shape shapes[] = {{1, 1, 1}, {3, 5, 7}, {16, 4, 4}, {17, 3, 2}, {40, 1, 3}};
@@ -691,6 +725,7 @@ static void test_vectors(void **state)
         for (int64_t k = 0; k < N_VECTOR; k++)
             if (in_ranges(k)) x.is[1][k] = 0;
         check_all(&x, "fill_zero");
+        check_raw(&x);
         check_layout(&x);
         free_vectors(&x);
         backend->close(device);

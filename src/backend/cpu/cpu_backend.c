@@ -97,6 +97,26 @@ static void cpu_write_i32(pada_device *d, int32_t *buffer, pada_range range, con
     memcpy(buffer + range.first, from, (size_t)range.count * sizeof *from);
 }
 
+static void cpu_read_raw(pada_device *d, const void *buffer, const pada_range *ranges, int n,
+                         void *to)
+{
+    float *at = to;
+
+    (void)d;
+    for (int r = 0; r < n; at += ranges[r++].count)
+        memcpy(at, (const float *)buffer + ranges[r].first, (size_t)ranges[r].count * sizeof *at);
+}
+
+static void cpu_write_raw(pada_device *d, void *buffer, const pada_range *ranges, int n,
+                          const void *from)
+{
+    const float *at = from;
+
+    (void)d;
+    for (int r = 0; r < n; at += ranges[r++].count)
+        memcpy((float *)buffer + ranges[r].first, at, (size_t)ranges[r].count * sizeof *at);
+}
+
 static int64_t cpu_channel_bytes(const pada_device *d, int channels)
 {
     (void)d;
@@ -420,7 +440,7 @@ static pada_status cpu_plain_open(pada_device **out, int n_threads)
     const pada_backend symbol = {                                                                    \
         .name = label, .summary = text, .dtype = PADA_F32, .open = open_function, .close = cpu_close, \
         .describe = cpu_describe, .alloc = cpu_alloc, .release = cpu_release, .write = cpu_write,     \
-        .read = cpu_read, .read_i32 = cpu_read_i32, .write_i32 = cpu_write_i32, .image_bytes = pada_cpu_image_bytes, .channel_bytes = cpu_channel_bytes,         \
+        .read = cpu_read, .read_i32 = cpu_read_i32, .write_i32 = cpu_write_i32, .read_raw = cpu_read_raw, .write_raw = cpu_write_raw, .image_bytes = pada_cpu_image_bytes, .channel_bytes = cpu_channel_bytes,         \
         .unpack = cpu_unpack, .pack = cpu_pack, .prepare = cpu_prepare, .run = pada_cpu_run,               \
         .divide = pada_cpu_divide, .share = pada_cpu_share_of, .finish = pada_cpu_finish, \
         .peak_macs = cpu_peak_macs, \

@@ -433,7 +433,8 @@ static void cuda_welford(pada_device *d, void *mean, void *spread, const void *x
     .dtype = PADA_F32, .gather = true, .in_flight = 3, .close = cuda_close,                        \
     .describe = cuda_describe, .adopt = cuda_adopt, .finish = cuda_finish, .alloc = cuda_alloc,    \
     .release = cuda_release, .write = pada_cuda_write, .read = pada_cuda_read,                     \
-    .read_i32 = pada_cuda_read_i32, .write_i32 = pada_cuda_write_i32, .image_bytes = image_bytes,  \
+    .read_i32 = pada_cuda_read_i32, .write_i32 = pada_cuda_write_i32,                              \
+    .read_raw = pada_cuda_read_raw, .write_raw = pada_cuda_write_raw, .image_bytes = image_bytes,  \
     .channel_bytes = channel_bytes, .unpack = pada_cuda_unpack, .pack = pada_cuda_pack,            \
     .hold = cuda_hold, .prepare = cuda_prepare, .run = pada_cuda_run, .fill_zero = cuda_fill_zero, \
     .sum_squares = cuda_sum_squares, .dot = cuda_dot, .update = cuda_update,                       \

@@ -124,6 +124,10 @@ void pada_cuda_write(pada_device *d, void *buffer, pada_range range, const doubl
 void pada_cuda_read(pada_device *d, const void *buffer, pada_range range, double *to);
 void pada_cuda_read_i32(pada_device *d, const int32_t *buffer, pada_range range, int32_t *to);
 void pada_cuda_write_i32(pada_device *d, int32_t *buffer, pada_range range, const int32_t *from);
+void pada_cuda_read_raw(pada_device *d, const void *buffer, const pada_range *ranges, int n,
+                        void *to);
+void pada_cuda_write_raw(pada_device *d, void *buffer, const pada_range *ranges, int n,
+                         const void *from);
 void pada_cuda_unpack(pada_device *d, const void *tensor, int64_t n, pada_shape shape, double *to);
 void pada_cuda_pack(pada_device *d, void *tensor, int64_t n, pada_shape shape, const double *from);
 

@@ -104,6 +104,74 @@ void pada_cuda_write_i32(pada_device *d, int32_t *buffer, pada_range range, cons
     pada_cuda_send(d, buffer + range.first, from, range.count * (int64_t)sizeof *from);
 }
 
+/* The piece of the ranges that begins at element *at of range *r and fits into a pinned buffer of which `used` floats are
+ * taken; 0: it is full, or there are no more. */
+static int64_t next_piece(const pada_range *ranges, int n, int *r, int64_t *at, int64_t used)
+{
+    while (*r < n && *at == ranges[*r].count) {
+        ++*r;
+        *at = 0;
+    }
+    if (*r == n) return 0;
+    const int64_t left = ranges[*r].count - *at, room = FLOATS - used;
+    return left < room ? left : room;
+}
+
+static int64_t count_elements(const pada_range *ranges, int n)
+{
+    int64_t count = 0;
+
+    for (int r = 0; r < n; r++)
+        count += ranges[r].count;
+    return count;
+}
+
+/* Copies of pieces are queued side by side in a pinned buffer, and waited for together. */
+void pada_cuda_read_raw(pada_device *d, const void *buffer, const pada_range *ranges, int n,
+                        void *to)
+{
+    float *out = to, *end = out + count_elements(ranges, n);
+    int64_t at = 0, used, count;
+
+    for (int r = 0; out < end; out += used) {
+        for (used = 0; (count = next_piece(ranges, n, &r, &at, used)) > 0; used += count) {
+            cuda_note(&d->failure,
+                      cudaMemcpyAsync(
+                          (float *)d->down + used, (const float *)buffer + ranges[r].first + at,
+                          (size_t)count * sizeof(float), cudaMemcpyDeviceToHost, d->stream),
+                      "copy from the device");
+            at += count;
+        }
+        cuda_note(&d->failure, cudaStreamSynchronize(d->stream), "wait for the device");
+        if (d->failure.error != cudaSuccess) break;
+        memcpy(out, d->down, (size_t)used * sizeof(float));
+    }
+    while (out < end) /* what cannot be read must not look like numbers */
+        *out++ = NAN;
+}
+
+void pada_cuda_write_raw(pada_device *d, void *buffer, const pada_range *ranges, int n,
+                         const void *from)
+{
+    const float *in = from, *end = in + count_elements(ranges, n);
+    int64_t at = 0, used, count;
+
+    for (int r = 0; in < end; in += used) {
+        float *up = pada_cuda_begin_send(d);
+        if (!up) return;
+        for (used = 0; (count = next_piece(ranges, n, &r, &at, used)) > 0; used += count) {
+            memcpy(up + used, in + used, (size_t)count * sizeof(float));
+            cuda_note(&d->failure,
+                      cudaMemcpyAsync((float *)buffer + ranges[r].first + at, up + used,
+                                      (size_t)count * sizeof(float), cudaMemcpyHostToDevice,
+                                      d->stream),
+                      "copy to the device");
+            at += count;
+        }
+        cuda_note(&d->failure, cudaEventRecord(d->sent[d->turn], d->stream), "record a copy");
+    }
+}
+
 /* ---- tensors ---- */
 
 /* Where element i of a [h, w, c] image is in a [c, h, w] image. */

@@ -65,6 +65,22 @@ static void null_write_i32(pada_device *d, int32_t *buffer, pada_range range, co
     (void)d, (void)buffer, (void)range, (void)from;
 }
 
+static void null_read_raw(pada_device *d, const void *buffer, const pada_range *ranges, int n,
+                          void *to)
+{
+    float *at = to;
+
+    (void)d, (void)buffer;
+    for (int r = 0; r < n; at += ranges[r++].count)
+        memset(at, 0, (size_t)ranges[r].count * sizeof *at);
+}
+
+static void null_write_raw(pada_device *d, void *buffer, const pada_range *ranges, int n,
+                           const void *from)
+{
+    (void)d, (void)buffer, (void)ranges, (void)n, (void)from;
+}
+
 static int64_t null_image_bytes(const pada_device *d, pada_shape shape)
 {
     (void)d;
@@ -163,6 +179,8 @@ const pada_backend pada_backend_null = {
     .read = null_read,
     .read_i32 = null_read_i32,
     .write_i32 = null_write_i32,
+    .read_raw = null_read_raw,
+    .write_raw = null_write_raw,
     .image_bytes = null_image_bytes,
     .channel_bytes = null_channel_bytes,
     .unpack = null_unpack,

@@ -80,6 +80,26 @@ static void ref_write_i32(pada_device *d, int32_t *buffer, pada_range range, con
     memcpy(buffer + range.first, from, (size_t)range.count * sizeof *from);
 }
 
+static void ref_read_raw(pada_device *d, const void *buffer, const pada_range *ranges, int n,
+                         void *to)
+{
+    double *at = to;
+
+    (void)d;
+    for (int r = 0; r < n; at += ranges[r++].count)
+        memcpy(at, (const double *)buffer + ranges[r].first, (size_t)ranges[r].count * sizeof *at);
+}
+
+static void ref_write_raw(pada_device *d, void *buffer, const pada_range *ranges, int n,
+                          const void *from)
+{
+    const double *at = from;
+
+    (void)d;
+    for (int r = 0; r < n; at += ranges[r++].count)
+        memcpy((double *)buffer + ranges[r].first, at, (size_t)ranges[r].count * sizeof *at);
+}
+
 static int64_t round_up(int64_t bytes)
 {
     return (bytes + PADA_ALIGN - 1) / PADA_ALIGN * PADA_ALIGN;
@@ -786,6 +806,8 @@ const pada_backend pada_backend_ref = {
     .read = ref_read,
     .read_i32 = ref_read_i32,
     .write_i32 = ref_write_i32,
+    .read_raw = ref_read_raw,
+    .write_raw = ref_write_raw,
     .image_bytes = ref_image_bytes,
     .channel_bytes = ref_channel_bytes,
     .unpack = ref_unpack,
