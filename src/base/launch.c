@@ -51,6 +51,13 @@ static bool begins_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
+bool pada_launch_spares_others(void)
+{
+    const char *recovery = getenv("OMPI_MCA_orte_enable_recovery"); /* of Open MPI 4 */
+
+    return recovery && strcmp(recovery, "0") != 0 && strcmp(recovery, "false") != 0;
+}
+
 /* Whether a variable, NAME=VALUE, says that there are other processes, or how to reach them. */
 static bool is_about_others(const char *variable)
 {

@@ -2,6 +2,8 @@
 #ifndef PADA_BASE_LAUNCH_H
 #define PADA_BASE_LAUNCH_H
 
+#include <stdbool.h>
+
 #include "base/status.h"
 
 #ifdef __cplusplus
@@ -14,6 +16,9 @@ int pada_launched_processes(void);
 
 /* Which of them this one is among those of its machine, from 0; 0 where a launcher does not say it. */
 int pada_launched_local_rank(void);
+
+/* Whether the launcher lets the other processes live when one dies (mpirun --enable-recovery). */
+bool pada_launch_spares_others(void);
 
 /* The environment of this process without what makes it one of several, for programs that it starts to work by themselves. They
  * keep their number on the machine, and so their device. A new array, NULL behind the last, to be freed with pada_free; the

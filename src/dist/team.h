@@ -27,8 +27,8 @@ void pada_team_leave(pada_team *team);
  * of it, once for each wait. One process says it. Without this call nobody does. */
 void pada_team_watch(pada_team *team, double seconds, void (*say)(const char *text));
 
-/* Lets processes find out when one on their machine has died and the launcher has not ended the others: what all do together
- * fails then, and a farm (farm.h) goes on without it. Without this call they wait for ever. */
+/* Where the launcher does not end the others when a process dies (launch.h): lets them find out when one on their machine has, so
+ * that what all do together fails, and a farm (farm.h) goes on without it. Without this call they wait for ever. */
 pada_status pada_team_meet(pada_team *team);
 /* Whether this process prints how it ended: process 0, or process 1 where that has died. */
 bool pada_team_speaks(const pada_team *team);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/launch.h"
 #include "base/mem.h"
 #include "dist/team_state.h"
 
@@ -29,7 +30,7 @@ pada_status pada_team_meet(pada_team *team)
     const pada_member me = {.machine = find_machine(), .process = (int64_t)getpid()};
     void *members;
 
-    if (!team || team->members) return PADA_OK;
+    if (!team || team->members || !pada_launch_spares_others()) return PADA_OK;
     PADA_TRY(pada_calloc(&members, (size_t)team->place.size, sizeof *team->members));
     team->members = members;
     return pada_team_all_gather(team, &me, sizeof me, members);
